@@ -1,0 +1,58 @@
+//! Joins `data/facts.jsonl` with the decisions in `data/*.toml` into the one file that the library embeds.
+
+#[expect(dead_code, reason = "staleness is a test's question")]
+#[path = "src/decide.rs"]
+mod decide;
+#[path = "src/encode.rs"]
+mod encode;
+#[expect(dead_code, reason = "the build needs the vocabulary only")]
+#[path = "src/gate.rs"]
+mod gate;
+#[path = "src/glob.rs"]
+mod glob;
+#[path = "src/name.rs"]
+mod name;
+#[expect(dead_code, reason = "the build needs the placeholders of a template only")]
+#[path = "src/path.rs"]
+mod path;
+#[path = "src/record.rs"]
+mod record;
+#[expect(dead_code, reason = "the build writes schemas, it does not ask them")]
+#[path = "src/schema.rs"]
+mod schema;
+#[expect(dead_code, reason = "the build needs the vocabulary only")]
+#[path = "src/verb.rs"]
+mod verb;
+
+use std::fs;
+use std::path::Path;
+
+fn main() -> Result<(), String> {
+    let data = Path::new("data");
+    println_cargo("rerun-if-changed=data");
+    println_cargo("rerun-if-changed=src");
+    let rules = decide::Rules {
+        gates: toml(data, "gates")?,
+        domains: toml(data, "domains")?,
+        methods: toml(data, "methods")?,
+        names: toml(data, "names")?,
+        reserved: toml(data, "reserved")?,
+    };
+    let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
+    let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
+    let out = Path::new(&out);
+    fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules)?).map_err(|e| e.to_string())?;
+    let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
+    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())
+}
+
+fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, String> {
+    let file = data.join(name).with_extension("toml");
+    let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    ::toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+#[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
+fn println_cargo(directive: &str) {
+    println!("cargo::{directive}");
+}

@@ -1,0 +1,264 @@
+//! What the Proxmox VE API is: data and pure functions, no network, no async.
+//!
+//! [`Catalog::embedded`] is the single description of the API that the server and the fake share: 680 methods on 449
+//! paths of Proxmox VE 9.2, each with its *facts* (from the official document, `data/facts.jsonl`, generated) and our
+//! *decisions* (`data/*.toml`, written by hand: gate, domains, tool name, danger). `build.rs` joins both into one file
+//! that is embedded; heads of methods are read at start, schemas when somebody asks.
+//!
+//! # Map
+//! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
+//! - [`path`]: path templates; what a path value may hold.
+//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
+
+pub mod decide;
+pub mod encode;
+pub mod gate;
+mod glob;
+pub mod import;
+pub mod name;
+pub mod path;
+mod record;
+pub mod schema;
+pub mod verb;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
+
+pub use decide::Rules;
+pub use gate::Gate;
+pub use schema::{Format, Kind, Properties, Schema};
+pub use verb::Verb;
+
+use record::{Body, Record};
+
+/// The version of Proxmox VE that the embedded facts describe.
+pub const PVE_VERSION: &str = "9.2";
+
+static EMBEDDED: LazyLock<Catalog> =
+    LazyLock::new(|| Catalog::decode(include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))));
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| {
+    let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rules.postcard"));
+    postcard::from_bytes(bytes).expect("written by build.rs from the same types")
+});
+
+/// All methods, and ways to find one.
+#[derive(Debug)]
+pub struct Catalog {
+    methods: Vec<Method>,
+    by_tool: HashMap<&'static str, usize>,
+    by_path: HashMap<&'static str, [Option<usize>; 4]>,
+    routes: Route,
+}
+
+/// One method of the API: a verb on a path.
+#[derive(Debug)]
+pub struct Method {
+    /// The verb.
+    pub verb: Verb,
+    /// Path template, such as `/nodes/{node}/qemu/{vmid}/config`.
+    pub path: &'static str,
+    /// Proxmox's own name for the method, such as `vm_config`.
+    pub name: &'static str,
+    /// The generated tool; `None` where the policy blocks the method or a hand-written tool does its job.
+    pub tool: Option<&'static str>,
+    /// What must be open before it may be called (arguments can raise it, never lower it).
+    pub gate: Gate,
+    /// Why the gate is stricter than its rule, when it is.
+    pub stricter: Option<&'static str>,
+    /// Toolsets that load it; the main one first.
+    pub domains: Vec<&'static str>,
+    /// One line in our own words.
+    pub summary: &'static str,
+    /// Cannot be taken back, or stops something that runs.
+    pub destructive: bool,
+    /// Calling it again with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// Answers the UPID of a task.
+    pub task: bool,
+    /// Runs as root on the node (Proxmox's `protected`).
+    pub protected: bool,
+    /// The parameter that names the node which answers (Proxmox's `proxyto`).
+    pub proxyto: Option<&'static str>,
+    /// Whether an API token may call it.
+    pub allow_token: bool,
+    /// Whether it may answer raw content instead of the envelope (Proxmox's `download_allowed`).
+    pub download: bool,
+    bytes: &'static [u8],
+    body: OnceLock<Body>,
+}
+
+/// A method found by path, with the path's values in template order.
+#[derive(Debug)]
+pub struct Found<'c, 'p> {
+    /// The method.
+    pub method: &'c Method,
+    /// Placeholder and value.
+    pub values: Vec<(&'c str, &'p str)>,
+}
+
+impl Catalog {
+    /// The catalogue of this build.
+    pub fn embedded() -> &'static Catalog {
+        &EMBEDDED
+    }
+
+    /// The decision rules of this build.
+    pub fn rules() -> &'static Rules {
+        &RULES
+    }
+
+    /// Reads what [`encode::encode`] wrote.
+    ///
+    /// # Panics
+    /// When the bytes are not of this build: they are never read from outside.
+    pub fn decode(bytes: &'static [u8]) -> Catalog {
+        let records: Vec<&'static [u8]> = postcard::from_bytes(bytes).expect("written by encode");
+        let mut methods: Vec<Method> = Vec::with_capacity(records.len());
+        let mut by_tool = HashMap::with_capacity(records.len());
+        let mut by_path: HashMap<&'static str, [Option<usize>; 4]> = HashMap::with_capacity(records.len());
+        let mut routes = Route::default();
+        for (at, bytes) in records.into_iter().enumerate() {
+            let record: Record<'static> = postcard::from_bytes(bytes).expect("written by encode");
+            if let Some(tool) = record.tool {
+                by_tool.insert(tool, at);
+            }
+            by_path.entry(record.path).or_default()[record.verb as usize] = Some(at);
+            routes.insert(record.path);
+            methods.push(Method::from_record(record));
+        }
+        Catalog { methods, by_tool, by_path, routes }
+    }
+
+    /// Every method, sorted by path, then verb as a word.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    /// The method of a template, exactly as written in the catalogue.
+    pub fn get(&self, verb: Verb, template: &str) -> Option<&Method> {
+        self.by_path.get(template)?[verb as usize].map(|at| &self.methods[at])
+    }
+
+    /// The method behind a generated tool.
+    pub fn by_tool(&self, tool: &str) -> Option<&Method> {
+        self.by_tool.get(tool).map(|at| &self.methods[*at])
+    }
+
+    /// Finds a method by a decoded path, the way Proxmox routes it (empty segments are skipped).
+    pub fn find<'p>(&self, verb: Verb, path: &'p str) -> Option<Found<'_, 'p>> {
+        let (template, values) = self.route(path)?;
+        Some(Found { method: self.get(verb, template)?, values })
+    }
+
+    /// The template that a decoded path belongs to, whatever the verb, with the path's values.
+    pub fn route<'p>(&self, path: &'p str) -> Option<(&'static str, Vec<(&'static str, &'p str)>)> {
+        self.routes.find(path)
+    }
+
+    /// Every path template, sorted.
+    pub fn templates(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let mut last = "";
+        self.methods
+            .iter()
+            .filter_map(move |method| (method.path != std::mem::replace(&mut last, method.path)).then_some(method.path))
+    }
+}
+
+impl Method {
+    fn from_record(record: Record<'static>) -> Method {
+        Method {
+            verb: record.verb,
+            path: record.path,
+            name: record.name,
+            tool: record.tool,
+            gate: record.gate,
+            stricter: record.stricter,
+            domains: record.domains,
+            summary: record.summary,
+            destructive: record.destructive,
+            idempotent: record.idempotent,
+            task: record.task,
+            protected: record.protected,
+            proxyto: record.proxyto,
+            allow_token: record.allow_token,
+            download: record.download,
+            bytes: record.body,
+            body: OnceLock::new(),
+        }
+    }
+
+    fn body(&self) -> &Body {
+        self.body.get_or_init(|| postcard::from_bytes(self.bytes).expect("written by encode"))
+    }
+
+    /// The parameters as an object schema: `properties`, `additional`, and `all_of` for section configurations.
+    pub fn parameters(&self) -> &Schema {
+        &self.body().parameters
+    }
+
+    /// The result's schema.
+    pub fn returns(&self) -> &Schema {
+        &self.body().returns
+    }
+
+    /// The permission expression as JSON text (`{"check":[…]}`, `{"user":"all"}`), empty when Proxmox states none:
+    /// then only `root@pam` may call it.
+    pub fn permissions(&self) -> &str {
+        &self.body().permissions
+    }
+
+    /// `GET /nodes/{node}/qemu`: how a method is named in data and messages.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.verb, self.path)
+    }
+}
+
+/// The tree of path templates: literals first, then the one placeholder that a level may have.
+#[derive(Debug, Default)]
+struct Route {
+    template: Option<&'static str>,
+    literals: HashMap<&'static str, Route>,
+    variable: Option<(&'static str, Box<Route>)>,
+    rest: Option<(&'static str, &'static str)>,
+}
+
+impl Route {
+    fn insert(&mut self, template: &'static str) {
+        let mut at = self;
+        for segment in template.split('/').filter(|segment| !segment.is_empty()) {
+            at = match path::placeholder(segment) {
+                Some(name) if path::takes_rest(template, name) => {
+                    at.rest = Some((name, template));
+                    return;
+                }
+                Some(name) => &mut at.variable.get_or_insert_with(|| (name, Box::default())).1,
+                None => at.literals.entry(segment).or_default(),
+            };
+        }
+        at.template = Some(template);
+    }
+
+    fn find<'p>(&self, path: &'p str) -> Option<(&'static str, Vec<(&'static str, &'p str)>)> {
+        let mut at = self;
+        let mut values = Vec::new();
+        let mut rest = path.trim_start_matches('/');
+        while !rest.is_empty() {
+            if let Some((name, template)) = at.rest {
+                values.push((name, rest.trim_end_matches('/')));
+                return Some((template, values));
+            }
+            let (segment, after) = rest.split_once('/').unwrap_or((rest, ""));
+            at = match (at.literals.get(segment), &at.variable) {
+                (Some(next), _) => next,
+                (None, Some((name, next))) => {
+                    values.push((*name, segment));
+                    next
+                }
+                (None, None) => return None,
+            };
+            rest = after.trim_start_matches('/');
+        }
+        at.template.map(|template| (template, values))
+    }
+}

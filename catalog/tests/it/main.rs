@@ -1,0 +1,3 @@
+//! Tests of the catalogue through its public door.
+
+mod decisions;
