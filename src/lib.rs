@@ -1,1 +1,6 @@
-//! stub
+//! pvemcp: an MCP server for the whole Proxmox VE API, with gates.
+
+pub mod config;
+pub mod error;
+pub mod policy;
+pub mod pve;

@@ -1,0 +1,115 @@
+//! Settings: the only reader of the environment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+/// Everything the server was told.
+#[derive(Debug)]
+pub struct Settings {
+    /// The clusters; one for now.
+    pub instances: Vec<Instance>,
+    /// Which tools are offered.
+    pub offer: Offer,
+    /// Longest answer, in characters (2,000 to 5,000,000).
+    pub max_response_chars: usize,
+    /// What to tell a person on stderr at the start.
+    pub warnings: Vec<String>,
+}
+
+/// One cluster.
+#[derive(Debug)]
+pub struct Instance {
+    /// Its name in results and resources.
+    pub name: String,
+    /// How to reach it.
+    pub connection: Connection,
+    /// What may be done to it.
+    pub access: Access,
+    /// Node taken when a tool without `vmid` gets none.
+    pub default_node: Option<String>,
+    /// How long a tool waits for a task unless told otherwise (0 to 3600 s).
+    pub task_wait: Duration,
+}
+
+/// How to reach a cluster's API.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// `https://host:port`, without a path.
+    pub url: String,
+    /// Who we are.
+    pub credentials: Credentials,
+    /// How the certificate is verified.
+    pub tls: Tls,
+    /// Longest time for one request (1 to 3600 s).
+    pub timeout: Duration,
+    /// In a rehearsal: no other address than this one may be contacted.
+    pub only_loopback: bool,
+}
+
+/// Who we are to Proxmox.
+#[derive(Debug, Clone)]
+pub enum Credentials {
+    /// An API token: `user@realm!id` and its secret.
+    Token {
+        /// `user@realm!id`.
+        id: String,
+        /// The UUID.
+        secret: SecretString,
+    },
+    /// A login with a password.
+    Password {
+        /// `user@realm`.
+        username: String,
+        /// The password.
+        password: SecretString,
+    },
+}
+
+/// How the server's certificate is verified.
+#[derive(Debug, Clone)]
+pub enum Tls {
+    /// Against the system's authorities.
+    System,
+    /// Against this authority only (PEM file).
+    CaFile(PathBuf),
+    /// The certificate must have this SHA-256 fingerprint.
+    Fingerprint([u8; 32]),
+    /// Not at all.
+    Off,
+}
+
+/// What may be done to one cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// `PROXMOX_ALLOW_WRITES`.
+    pub writes: bool,
+    /// `PROXMOX_ALLOW_ELEVATED`.
+    pub elevated: bool,
+    /// `PROXMOX_ALLOW_GUEST_EXEC`.
+    pub guest_exec: bool,
+    /// `PROXMOX_ALLOW_SSH`.
+    pub ssh: bool,
+    /// `PROXMOX_ALLOW_SENSITIVE`.
+    pub sensitive: bool,
+    /// `PROXMOX_DRY_RUN`: writes are shown, never sent.
+    pub dry_run: bool,
+    /// `PROXMOX_PROTECTED_VMIDS`.
+    pub protected_vmids: Vec<u32>,
+    /// `PROXMOX_UNBLOCK`, as written: `POST /path` or `/path`.
+    pub unblock: Vec<String>,
+}
+
+/// Which tools are offered, within the open gates.
+#[derive(Debug, Clone, Default)]
+pub struct Offer {
+    /// Domains to load (`PROXMOX_TOOLSETS`).
+    pub toolsets: Vec<String>,
+    /// Only these (`PROXMOX_TOOLS`): names or `*` patterns; empty for all.
+    pub only: Vec<String>,
+    /// Not these (`PROXMOX_EXCLUDE_TOOLS`).
+    pub exclude: Vec<String>,
+    /// `PROXMOX_SCHEMA_DETAIL=full`.
+    pub full_schemas: bool,
+}

@@ -1,0 +1,123 @@
+//! A request to Proxmox before anybody allowed it: which method, which path, which parameters.
+
+use pve_catalog::path::{self, PathError};
+use pve_catalog::{Catalog, Method, Verb};
+
+/// One request to the API of one cluster, described but not allowed. It can be shown; only a [`super::Permit`] can be sent.
+#[derive(Clone, Debug)]
+pub struct ApiCall {
+    verb: Verb,
+    method: Option<&'static Method>,
+    path: String,
+    values: Vec<(String, String)>,
+    params: Vec<(String, String)>,
+}
+
+/// Why a request cannot be described.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// A path value, or the whole path, is not acceptable.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A parameter is also part of the path.
+    #[error("'{0}' is part of the path and may not be given again as a parameter")]
+    Repeated(String),
+    /// The path would be read otherwise than it was written.
+    #[error("the path does not lead where it was written for")]
+    Ambiguous,
+}
+
+impl ApiCall {
+    /// A request to a method of the catalogue. `values` are the path's, by placeholder; `params` everything else, in the
+    /// form of the wire (a repeated name is an array).
+    ///
+    /// # Errors
+    /// When a path value is missing or unacceptable, or a parameter repeats it.
+    pub fn of(
+        method: &'static Method,
+        values: Vec<(String, String)>,
+        params: Vec<(String, String)>,
+    ) -> Result<ApiCall, CallError> {
+        let value_of = |name: &str| values.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        path::render(method.path, value_of)?;
+        if let Some((name, _)) = params.iter().find(|(name, _)| value_of(name).is_some()) {
+            return Err(CallError::Repeated(name.clone()));
+        }
+        let path = method.path.split('/').map(|segment| match path::placeholder(segment) {
+            Some(name) => value_of(name).unwrap_or_default(),
+            None => segment,
+        });
+        let path = path.collect::<Vec<_>>().join("/");
+        // What Proxmox will route must be what was decided about.
+        match Catalog::embedded().route(&path) {
+            Some((template, _)) if template == method.path => {}
+            _ => return Err(CallError::Ambiguous),
+        }
+        Ok(ApiCall { verb: method.verb, method: Some(method), path, values, params })
+    }
+
+    /// A request to a path that a caller wrote, decoded (`/nodes/pve1/qemu`). It may be unknown to the catalogue.
+    ///
+    /// # Errors
+    /// When the path is not in plain form, or a parameter repeats a path value.
+    pub fn at(verb: Verb, path: &str, params: Vec<(String, String)>) -> Result<ApiCall, CallError> {
+        path::check_plain(path)?;
+        let path = format!("/{}", path.trim_matches('/'));
+        if let Some(found) = Catalog::embedded().find(verb, &path) {
+            let values = found.values.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            return ApiCall::of(found.method, values, params);
+        }
+        Ok(ApiCall { verb, method: None, path, values: Vec::new(), params })
+    }
+
+    /// The verb.
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    /// The method; `None` where the catalogue does not know it.
+    pub fn method(&self) -> Option<&'static Method> {
+        self.method
+    }
+
+    /// The path as Proxmox sees it after decoding, without `/api2/json`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The path as it goes onto the wire, percent-encoded, without `/api2/json`.
+    pub fn encoded_path(&self) -> String {
+        match self.method {
+            Some(method) => {
+                let value_of = |name: &str| self.value(name);
+                path::render(method.path, value_of).expect("checked when the call was made")
+            }
+            None => self.path.clone(),
+        }
+    }
+
+    /// Parameters in the form of the wire.
+    pub fn params(&self) -> &[(String, String)] {
+        &self.params
+    }
+
+    /// The first parameter of that name.
+    pub fn param(&self, name: &str) -> Option<&str> {
+        self.params.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A value of the path, by placeholder.
+    pub fn value(&self, placeholder: &str) -> Option<&str> {
+        self.values.iter().find(|(key, _)| key == placeholder).map(|(_, value)| value.as_str())
+    }
+
+    /// Path values, in template order.
+    pub fn values(&self) -> &[(String, String)] {
+        &self.values
+    }
+
+    /// Whether it only reads.
+    pub fn is_read(&self) -> bool {
+        self.verb == Verb::Get
+    }
+}
