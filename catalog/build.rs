@@ -1,5 +1,8 @@
 //! Joins `data/facts.jsonl` with the decisions in `data/*.toml` into the one file that the library embeds.
 
+#[expect(dead_code, reason = "requests are judged at run time")]
+#[path = "src/arguments.rs"]
+mod arguments;
 #[expect(dead_code, reason = "staleness is a test's question")]
 #[path = "src/decide.rs"]
 mod decide;
@@ -36,6 +39,7 @@ fn main() -> Result<(), String> {
         domains: toml(data, "domains")?,
         methods: toml(data, "methods")?,
         names: toml(data, "names")?,
+        arguments: toml(data, "arguments")?,
         reserved: toml(data, "reserved")?,
     };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::ArgumentRules;
 use crate::gate::Gate;
 use crate::glob;
 use crate::name::NameRules;
@@ -24,6 +25,8 @@ pub struct Rules {
     pub methods: MethodRules,
     /// `names.toml`.
     pub names: NameRules,
+    /// `arguments.toml`.
+    pub arguments: ArgumentRules,
     /// `reserved.toml`: group -> tool names.
     pub reserved: BTreeMap<String, Vec<String>>,
 }

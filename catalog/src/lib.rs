@@ -10,6 +10,7 @@
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 
+pub mod arguments;
 pub mod decide;
 pub mod encode;
 pub mod gate;

@@ -1,9 +1,20 @@
-//! Settings: the only reader of the environment.
+//! Settings: the only reader of the environment, and of files of settings.
+//!
+//! Parsing is strict: a misspelt or malformed value stops the start with a message that names the variable, the value
+//! and what is accepted, and everything wrong is said at once. A value that would open something never has a fallback.
+
+mod connection;
+mod load;
+mod value;
+pub mod variables;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
+
+pub use load::{Purpose, all_toolsets};
+pub use value::ConfigError;
 
 /// Everything the server was told.
 #[derive(Debug)]
@@ -97,8 +108,20 @@ pub struct Access {
     pub dry_run: bool,
     /// `PROXMOX_PROTECTED_VMIDS`.
     pub protected_vmids: Vec<u32>,
-    /// `PROXMOX_UNBLOCK`, as written: `POST /path` or `/path`.
+    /// `PROXMOX_UNBLOCK`, as keys of the catalogue: `POST /nodes/{node}/execute`.
     pub unblock: Vec<String>,
+    /// `PROXMOX_CONFIRM_FALLBACK`.
+    pub confirm_fallback: ConfirmFallback,
+}
+
+/// What a destructive call does while nobody can be asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ConfirmFallback {
+    /// It is done.
+    #[default]
+    Allow,
+    /// It is refused.
+    Deny,
 }
 
 /// Which tools are offered, within the open gates.

@@ -6,20 +6,33 @@
 //! admitted, so that hidden and refused cannot disagree.
 
 mod call;
+mod gates;
 mod permit;
+mod protected;
 
 pub use call::{ApiCall, CallError};
 pub use permit::{Admission, Permit};
 
-use pve_catalog::{Gate, Method};
+use pve_catalog::{Catalog, Gate, Method, Verb};
 
-use crate::config::Access;
-use crate::error::Fault;
+use crate::config::{Access, ConfirmFallback};
+use crate::error::{Code, Fault};
 
 /// What one cluster's settings allow.
 #[derive(Debug)]
 pub struct Policy {
     access: Access,
+}
+
+/// What the policy makes of a request, apart from whether it is allowed.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// The gate that the request needs, raised by its arguments.
+    pub gate: Gate,
+    /// Why it is more than the method's own gate, when it is.
+    pub raised: Option<String>,
+    /// Cannot be taken back, or stops something that runs.
+    pub destructive: bool,
 }
 
 impl Policy {
@@ -35,12 +48,41 @@ impl Policy {
 
     /// Whether a call of this method could ever be admitted, with some arguments.
     pub fn could_admit(&self, method: &Method) -> bool {
-        self.opens(method.gate)
+        self.opens(self.unblocked(method).unwrap_or(method.gate), method.verb)
     }
 
-    /// Whether this gate is open at all (for a dry run too).
-    pub fn opens(&self, _gate: Gate) -> bool {
-        true
+    /// Whether a gate is open for a verb, for a dry run at least.
+    pub fn opens(&self, gate: Gate, verb: Verb) -> bool {
+        gates::is_open(&self.access, gate, verb)
+    }
+
+    /// The settings that are missing to open a gate, such as `PROXMOX_ALLOW_WRITES=true`; empty when it is open.
+    pub fn what_opens(&self, gate: Gate, verb: Verb) -> Vec<&'static str> {
+        gates::what_opens(&self.access, gate, verb)
+    }
+
+    /// What a request needs: the method's gate, raised by arguments. A method that the catalogue does not know counts as
+    /// `sensitive` (GET) or `elevated`, and as destructive unless it reads.
+    pub fn judge(&self, call: &ApiCall) -> Judgement {
+        let Some(method) = call.method() else {
+            let gate = if call.is_read() { Gate::Sensitive } else { Gate::Elevated };
+            let raised = Some("the catalogue does not know this method".to_string());
+            return Judgement { gate, raised, destructive: !call.is_read() };
+        };
+        let rules = &Catalog::rules().arguments;
+        let own = self.unblocked(method).unwrap_or(method.gate);
+        let raised = (own == Gate::Write)
+            .then(|| rules.raise.iter().find_map(|rule| Some((rule.holds(method.path, call.params())?, rule))))
+            .flatten();
+        let destroys = rules.destroys.iter().any(|rule| rule.holds(method.path, call.params()).is_some());
+        Judgement {
+            gate: if raised.is_some() { Gate::Elevated } else { own },
+            raised: match raised {
+                Some((argument, rule)) => Some(format!("'{argument}': {}", rule.reason)),
+                None => method.stricter.map(str::to_string),
+            },
+            destructive: method.destructive || destroys,
+        }
     }
 
     /// Decides about one request. `dry_run` is the caller's wish to see it only; it opens nothing.
@@ -48,6 +90,49 @@ impl Policy {
     /// # Errors
     /// A fault that says which variable to set, or why nothing helps.
     pub fn admit(&self, call: ApiCall, dry_run: bool) -> Result<Admission<ApiCall>, Fault> {
-        Ok(if dry_run { Admission::Dry(call) } else { Admission::Go(Permit::grant(call)) })
+        let judgement = self.judge(&call);
+        if !self.opens(judgement.gate, call.verb()) {
+            return Err(self.closed(&call, &judgement));
+        }
+        if let Some(why) = protected::touches(&call, &self.access.protected_vmids) {
+            return Err(Fault::new(Code::ProtectedGuest, format!("{} {} is refused: {why}", call.verb(), call.path()))
+                .hint("PROXMOX_PROTECTED_VMIDS lists the guests that are not to be changed; a person can change it"));
+        }
+        if !call.is_read() && (dry_run || self.access.dry_run) {
+            return Ok(Admission::Dry(call));
+        }
+        if judgement.destructive && self.access.confirm_fallback == ConfirmFallback::Deny {
+            return Err(Fault::new(
+                Code::ConfirmationRequired,
+                format!("{} {} is destructive and nobody can be asked", call.verb(), call.path()),
+            )
+            .hint("PROXMOX_CONFIRM_FALLBACK=deny refuses it; a person can do it in the web interface or set `allow`"));
+        }
+        Ok(Admission::Go(Permit::grant(call)))
+    }
+
+    /// The gate of a blocked method that `PROXMOX_UNBLOCK` opens. A blocked GET never opens.
+    fn unblocked(&self, method: &Method) -> Option<Gate> {
+        let listed = || self.access.unblock.iter().any(|key| *key == method.key());
+        (method.gate == Gate::Blocked && method.verb != Verb::Get && listed()).then_some(Gate::Elevated)
+    }
+
+    fn closed(&self, call: &ApiCall, judgement: &Judgement) -> Fault {
+        let what = format!("{} {}", call.verb(), call.path());
+        if judgement.gate == Gate::Blocked {
+            let fault = Fault::new(Code::Blocked, format!("{what} is blocked: it would go round this server's policy"));
+            return match call.verb() {
+                Verb::Get => fault.hint("a blocked GET never opens"),
+                verb => fault.hint(format!(
+                    "a person can list '{verb} {}' in PROXMOX_UNBLOCK; it then needs the gate elevated",
+                    call.method().map_or(call.path(), |method| method.path)
+                )),
+            };
+        }
+        let because = judgement.raised.as_ref().map(|why| format!(" because of {why}")).unwrap_or_default();
+        let needed = self.what_opens(judgement.gate, call.verb());
+        Fault::new(Code::GateClosed, format!("{what} needs the gate {}{because}, which is closed", judgement.gate))
+            .hint(format!("a person can open it by starting the server with {}", needed.join(" and ")))
+            .detail("gate", judgement.gate.word())
     }
 }

@@ -1,0 +1,229 @@
+//! The environment -> [`Settings`]: everything that is wrong is reported at once.
+
+use std::time::Duration;
+
+use pve_catalog::{Catalog, Gate};
+
+use super::value::{ConfigError, Source};
+use super::variables::{self, State, VARIABLES};
+use super::{Access, ConfirmFallback, Connection, Credentials, Instance, Offer, Settings, Tls, connection};
+
+/// Toolsets that hold hand-written tools; the others are the catalogue's domains.
+const HAND_WRITTEN: [&str; 3] = ["ssh", "workflows", "api"];
+/// Domains that are loaded only when they are named.
+const NOT_BY_DEFAULT: [&str; 5] = ["sdn", "ceph", "notifications", "acme", "mapping"];
+
+/// What the caller is going to do with the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Talk to a cluster: address and credentials must be there.
+    Connect,
+    /// Only look at what would be offered; a connection is not needed, and not read.
+    List,
+}
+
+impl Settings {
+    /// From this process's environment.
+    ///
+    /// # Errors
+    /// Everything that is misspelt, malformed or missing.
+    pub fn from_env(purpose: Purpose) -> Result<Settings, Vec<ConfigError>> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+        let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+        let get = |name: &str| std::env::var(name).ok();
+        Settings::load(&get, &names, purpose)
+    }
+
+    /// From any environment: `get` reads a variable, `names` are those that are set.
+    ///
+    /// # Errors
+    /// As [`Settings::from_env`].
+    pub fn load(
+        get: &dyn Fn(&str) -> Option<String>,
+        names: &[String],
+        purpose: Purpose,
+    ) -> Result<Settings, Vec<ConfigError>> {
+        let mut source = Source::new(get);
+        let mut warnings = unknown_names(names);
+        not_yet(&mut source, &mut warnings);
+        let connection = match purpose {
+            Purpose::Connect => connection::read(&mut source, &mut warnings),
+            Purpose::List => Some(nowhere()),
+        };
+        let access = access(&mut source);
+        let offer = offer(&mut source);
+        let default_node = default_node(&mut source);
+        let task_wait = Duration::from_secs(source.number("PROXMOX_TASK_WAIT_SECONDS", 30, 0, 3600));
+        let max_response_chars = source.number("PROXMOX_MAX_RESPONSE_CHARS", 120_000, 2_000, 5_000_000);
+        warnings.extend(access_warnings(&access));
+        match connection {
+            Some(connection) if source.errors.is_empty() => {
+                let instance = Instance { name: "default".into(), connection, access, default_node, task_wait };
+                Ok(Settings { instances: vec![instance], offer, max_response_chars, warnings })
+            }
+            _ => Err(source.errors),
+        }
+    }
+}
+
+/// The connection of a listing: it is never contacted.
+fn nowhere() -> Connection {
+    Connection {
+        url: "https://not-configured.invalid:8006".into(),
+        credentials: Credentials::Token { id: "nobody@pve!none".into(), secret: String::new().into() },
+        tls: Tls::System,
+        timeout: Duration::from_secs(1),
+        only_loopback: true,
+    }
+}
+
+fn unknown_names(names: &[String]) -> Vec<String> {
+    let mut unknown: Vec<&String> =
+        (names.iter()).filter(|name| name.starts_with("PROXMOX_") && variables::find(name).is_none()).collect();
+    unknown.sort();
+    let report = |name: &String| match variables::nearest(name) {
+        Some(nearest) => format!("{name} is not known and has no effect; did you mean {nearest}?"),
+        None => format!("{name} is not known and has no effect"),
+    };
+    unknown.into_iter().map(report).collect()
+}
+
+fn not_yet(source: &mut Source, warnings: &mut Vec<String>) {
+    for variable in VARIABLES {
+        if variable.state == State::Works || source.text(variable.name).is_none() {
+            continue;
+        }
+        match variable.state {
+            State::NotYet => source.problem(
+                variable.name,
+                "this version cannot do that yet, and starting without it would promise more than is kept: unset it",
+            ),
+            _ => warnings.push(format!("{} has no effect in this version yet", variable.name)),
+        }
+    }
+}
+
+fn access(source: &mut Source) -> Access {
+    Access {
+        writes: source.flag("PROXMOX_ALLOW_WRITES", false),
+        elevated: source.flag("PROXMOX_ALLOW_ELEVATED", false),
+        guest_exec: source.flag("PROXMOX_ALLOW_GUEST_EXEC", false),
+        ssh: source.flag("PROXMOX_ALLOW_SSH", false),
+        sensitive: source.flag("PROXMOX_ALLOW_SENSITIVE", false),
+        dry_run: source.flag("PROXMOX_DRY_RUN", false),
+        protected_vmids: protected_vmids(source),
+        unblock: unblock(source),
+        confirm_fallback: confirm_fallback(source),
+    }
+}
+
+fn confirm_fallback(source: &mut Source) -> ConfirmFallback {
+    match source.choice("PROXMOX_CONFIRM_FALLBACK", &["allow", "plan", "deny"]) {
+        "deny" => ConfirmFallback::Deny,
+        "plan" => {
+            source.problem("PROXMOX_CONFIRM_FALLBACK", "this version knows allow and deny only");
+            ConfirmFallback::Deny
+        }
+        _ => ConfirmFallback::Allow,
+    }
+}
+
+fn access_warnings(access: &Access) -> Vec<String> {
+    let writes = access.writes || access.dry_run;
+    let mut warnings = Vec::new();
+    if access.elevated && !writes {
+        warnings.push("PROXMOX_ALLOW_ELEVATED opens nothing without PROXMOX_ALLOW_WRITES or PROXMOX_DRY_RUN".into());
+    }
+    warnings
+}
+
+fn protected_vmids(source: &mut Source) -> Vec<u32> {
+    let mut vmids = Vec::new();
+    for entry in source.list("PROXMOX_PROTECTED_VMIDS") {
+        match entry.parse::<u32>() {
+            Ok(vmid) if (100..=999_999_999).contains(&vmid) => vmids.push(vmid),
+            _ => source.problem(
+                "PROXMOX_PROTECTED_VMIDS",
+                format!("'{entry}' is no guest number (100 to 999999999); expected numbers separated by commas"),
+            ),
+        }
+    }
+    vmids
+}
+
+fn unblock(source: &mut Source) -> Vec<String> {
+    let mut keys = Vec::new();
+    for entry in source.list("PROXMOX_UNBLOCK") {
+        let wanted = entry.split_whitespace().collect::<Vec<_>>().join(" ");
+        let opened: Vec<String> = (Catalog::embedded().methods().iter())
+            .filter(|method| method.gate == Gate::Blocked && method.verb != pve_catalog::Verb::Get)
+            .filter(|method| method.path == wanted || method.key().eq_ignore_ascii_case(&wanted))
+            .map(|method| method.key())
+            .collect();
+        if opened.is_empty() {
+            source.problem(
+                "PROXMOX_UNBLOCK",
+                format!("'{entry}' is no blocked method that can be opened; expected for instance POST /nodes/{{node}}/execute"),
+            );
+        }
+        keys.extend(opened);
+    }
+    keys
+}
+
+fn offer(source: &mut Source) -> Offer {
+    Offer {
+        toolsets: toolsets(source),
+        only: patterns(source, "PROXMOX_TOOLS"),
+        exclude: patterns(source, "PROXMOX_EXCLUDE_TOOLS"),
+        full_schemas: source.choice("PROXMOX_SCHEMA_DETAIL", &["compact", "full"]) == "full",
+    }
+}
+
+/// Every toolset there is, sorted.
+pub fn all_toolsets() -> Vec<String> {
+    let domains = Catalog::embedded().methods().iter().flat_map(|method| method.domains.iter().copied());
+    let mut all: Vec<String> = domains.chain(HAND_WRITTEN).map(str::to_string).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn toolsets(source: &mut Source) -> Vec<String> {
+    let all = all_toolsets();
+    let named = source.list("PROXMOX_TOOLSETS");
+    if named.is_empty() {
+        return all.into_iter().filter(|domain| !NOT_BY_DEFAULT.contains(&domain.as_str())).collect();
+    }
+    if named.iter().any(|name| name.eq_ignore_ascii_case("all")) {
+        return all;
+    }
+    let named: Vec<String> = named.into_iter().map(|name| name.to_ascii_lowercase()).collect();
+    for name in &named {
+        if !all.contains(name) {
+            source.problem("PROXMOX_TOOLSETS", format!("'{name}' is no toolset; there are all, {}", all.join(", ")));
+        }
+    }
+    named
+}
+
+fn patterns(source: &mut Source, name: &str) -> Vec<String> {
+    let patterns = source.list(name);
+    for pattern in &patterns {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '*';
+        if !pattern.chars().all(plain) {
+            source.problem(name, format!("'{pattern}' can match no tool; expected names, where * stands for anything"));
+        }
+    }
+    patterns
+}
+
+fn default_node(source: &mut Source) -> Option<String> {
+    let node = source.text("PROXMOX_DEFAULT_NODE")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !node.chars().all(plain) || node.starts_with('-') || node.ends_with('-') {
+        source.problem("PROXMOX_DEFAULT_NODE", "expected the name of a node, such as pve1");
+    }
+    Some(node)
+}

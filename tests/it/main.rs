@@ -1,0 +1,4 @@
+//! Integration tests of pvemcp: one binary, one file per subject.
+
+mod config;
+mod policy;
