@@ -1,4 +1,5 @@
 //! Integration tests of pvemcp: one binary, one file per subject.
 
 mod config;
+mod house;
 mod policy;
