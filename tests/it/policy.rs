@@ -6,6 +6,9 @@ use pvemcp::config::{Access, ConfirmFallback};
 use pvemcp::error::{Code, Fault};
 use pvemcp::policy::{Admission, ApiCall, Policy};
 
+/// A request: verb, path, parameters.
+type Case<'c> = (Verb, &'c str, &'c [(&'c str, &'c str)]);
+
 fn call(verb: Verb, path: &str, params: &[(&str, &str)]) -> ApiCall {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     ApiCall::at(verb, path, params).expect("a plain path")
@@ -52,7 +55,7 @@ fn refusals_name_the_variable() {
 fn arguments_raise_the_gate() {
     let config = "/nodes/pve1/qemu/100/config";
     let ct = "/nodes/pve1/lxc/200/config";
-    let raised: &[(Verb, &str, &[(&str, &str)])] = &[
+    let raised: &[Case] = &[
         (Verb::Put, config, &[("hookscript", "local:snippets/x.sh")]),
         (Verb::Put, config, &[("args", "-S")]),
         (Verb::Put, config, &[("hostpci0", "0000:01:00.0")]),
@@ -82,7 +85,7 @@ fn arguments_raise_the_gate() {
         assert!(fault.hint.as_ref().is_some_and(|hint| hint.contains("PROXMOX_ALLOW_ELEVATED")), "{fault}");
         assert!(goes(all(), call(*verb, path, params)), "{path} {params:?} with everything open");
     }
-    let plain: &[(Verb, &str, &[(&str, &str)])] = &[
+    let plain: &[Case] = &[
         (Verb::Put, config, &[("usb0", "spice,usb3=1")]),
         (Verb::Put, config, &[("serial0", "socket")]),
         (Verb::Put, config, &[("scsi1", "local-lvm:8"), ("memory", "2048")]),
@@ -114,7 +117,7 @@ fn every_argument_rule_names_something() {
 fn protected_guests_are_refused_however_they_are_named() {
     let mut access = all();
     access.protected_vmids = vec![100];
-    let refused: &[(Verb, &str, &[(&str, &str)])] = &[
+    let refused: &[Case] = &[
         (Verb::Post, "/nodes/pve1/qemu/100/status/stop", &[]),
         (Verb::Delete, "/nodes/pve1/lxc/100", &[]),
         (Verb::Post, "/nodes/pve1/qemu", &[("vmid", "100")]),
@@ -142,7 +145,7 @@ fn protected_guests_are_refused_however_they_are_named() {
     for (verb, path, params) in refused {
         assert_eq!(refusal(access.clone(), call(*verb, path, params)).code, Code::ProtectedGuest, "{path} {params:?}");
     }
-    let allowed: &[(Verb, &str, &[(&str, &str)])] = &[
+    let allowed: &[Case] = &[
         (Verb::Get, "/nodes/pve1/qemu/100/config", &[]),
         (
             Verb::Put,
