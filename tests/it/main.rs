@@ -3,3 +3,4 @@
 mod config;
 mod house;
 mod policy;
+mod readme;
