@@ -19,6 +19,7 @@ mod glob;
 pub mod import;
 pub mod name;
 pub mod path;
+pub mod pattern;
 pub mod property;
 mod record;
 pub mod schema;
