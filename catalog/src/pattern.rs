@@ -9,15 +9,25 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use regex::{Regex, RegexBuilder};
 
-/// Compiled programs larger than this many bytes are refused.
-const MOST_BYTES: usize = 4 << 20;
-/// Patterns kept compiled. The embedded catalogue has about a hundred; an imported one cannot fill memory.
-const MOST_KEPT: usize = 2048;
+/// Compiled programs of more bytes than this are large.
+const SMALL: usize = 256 << 10;
+/// Compiled programs of more bytes than this are refused: `[\w.-]{0,127}` with its Unicode letters needs about half.
+const LARGE: usize = 16 << 20;
+/// Patterns kept compiled, and large ones among them: an imported catalogue cannot fill memory. Ours has about a
+/// hundred, three of them large.
+const MOST_KEPT: usize = 512;
+const MOST_LARGE: usize = 12;
 
 /// Perl's `$`: the end, or the line feed that ends the text.
 const END: &str = r"(?:\n?\z)";
 
-static COMPILED: LazyLock<RwLock<HashMap<String, Option<Regex>>>> = LazyLock::new(RwLock::default);
+static COMPILED: LazyLock<RwLock<Compiled>> = LazyLock::new(RwLock::default);
+
+#[derive(Default)]
+struct Compiled {
+    patterns: HashMap<String, Option<Regex>>,
+    large: usize,
+}
 
 /// Whether the value matches a property's pattern (`^pattern$`, no group); `None` when the pattern needs what a
 /// linear-time engine cannot do (look-around, back references) or is too large: then nobody can say.
@@ -32,15 +42,23 @@ pub(crate) fn whole(pattern: &'static str, value: &str) -> bool {
 
 fn compiled(perl: &str, value: &str) -> Option<bool> {
     let known = COMPILED.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some(regex) = known.get(perl) {
+    if let Some(regex) = known.patterns.get(perl) {
         return regex.as_ref().map(|regex| regex.is_match(value));
     }
     drop(known);
-    let regex = translate(perl).and_then(|rust| RegexBuilder::new(&rust).size_limit(MOST_BYTES).build().ok());
-    let answer = regex.as_ref().map(|regex| regex.is_match(value));
+    let rust = translate(perl);
+    let build = |most| RegexBuilder::new(rust.as_deref()?).size_limit(most).build().ok();
     let mut known = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
-    if known.len() < MOST_KEPT {
-        known.insert(perl.to_string(), regex);
+    let small = build(SMALL);
+    let large = || (known.large < MOST_LARGE).then(|| build(LARGE))?;
+    let (regex, is_large) = match small {
+        Some(regex) => (Some(regex), false),
+        None => (large(), true),
+    };
+    let answer = regex.as_ref().map(|regex| regex.is_match(value));
+    known.large += usize::from(is_large && regex.is_some());
+    if known.patterns.len() < MOST_KEPT || is_large {
+        known.patterns.insert(perl.to_string(), regex);
     }
     answer
 }
@@ -77,9 +95,17 @@ fn escape<'r>(rest: &'r str, out: &mut String) -> Option<&'r str> {
         'Z' => out.push_str(END),
         'h' => out.push_str(r"[ \t]"),
         'e' => out.push_str(r"\x1B"),
-        'A' | 'z' | 'b' | 'B' | 'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'n' | 'r' | 't' | 'f' | 'v' | 'x' | 'p' | 'P' => {
+        'A' | 'z' | 'b' | 'B' | 'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'n' | 'r' | 't' | 'f' | 'v' => {
             out.push('\\');
             out.push(letter);
+        }
+        'x' | 'p' | 'P' => {
+            let digits = after.chars().take_while(char::is_ascii_hexdigit).take(2).count();
+            let end = if after.starts_with('{') { after.find('}')? + 1 } else { digits };
+            out.push('\\');
+            out.push(letter);
+            out.push_str(after.get(..end)?);
+            return Some(&after[end..]);
         }
         letter if letter.is_ascii_alphanumeric() => return None,
         letter => out.push_str(&regex::escape(&letter.to_string())),
@@ -172,21 +198,14 @@ fn class<'r>(rest: &'r str, out: &mut String) -> Option<&'r str> {
             }
             '\\' => {
                 let wide = is_class_escape(rest);
-                let letter = after.chars().next()?;
-                match letter {
-                    'b' => out.push_str(r"\x08"),
+                after = match after.chars().next()? {
                     'A' | 'z' | 'Z' | 'B' => return None,
-                    _ => {
-                        escape(rest, out)?;
+                    'b' => {
+                        out.push_str(r"\x08");
+                        &after[1..]
                     }
-                }
-                after = &after[letter.len_utf8()..];
-                if letter == 'x' {
-                    let digits = after.chars().take_while(char::is_ascii_hexdigit).take(2).count();
-                    let end = if after.starts_with('{') { after.find('}')? + 1 } else { digits };
-                    out.push_str(&after[..end]);
-                    after = &after[end..];
-                }
+                    _ => escape(rest, out)?,
+                };
                 (single, open) = (!wide && !open, false);
             }
             other => {
@@ -234,6 +253,12 @@ mod tests {
         assert_eq!(matches(r"[[]", "["), Some(true));
         assert_eq!(matches(r"(?^:(?:\w+=[^\x00-\x08]*)(?:\0\w+=x)*)", "a=b\0c=x"), Some(true));
         assert_eq!(matches(r"a{", "a{"), Some(true));
+    }
+
+    #[test]
+    fn letters_of_any_script() {
+        assert_eq!(matches(r"[\p{Alphabetic}\x2d\x{2E}]+", "ä-."), Some(true));
+        assert_eq!(matches(r"\p{Nd}+", "1"), Some(true));
     }
 
     #[test]

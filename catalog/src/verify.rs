@@ -52,19 +52,14 @@ fn normalise(schema: Option<&Schema>, value: &Value) -> Value {
             let texts: Option<Vec<String>> = elements.iter().map(text_of).collect();
             texts.map_or_else(|| value.clone(), |texts| texts.join(",").into())
         }
-        Value::Array(_) | Value::Null => value.clone(),
-        // Perl asks whether the value is true before it wraps it.
-        value if schema.kind == Kind::Array && is_true(value) => Value::Array(vec![value.clone()]),
+        // Perl asks whether a scalar is true before it wraps it; JSON's booleans are objects to it.
+        Value::String(text) if schema.kind == Kind::Array && !text.is_empty() && text != "0" => {
+            Value::Array(vec![value.clone()])
+        }
+        Value::Number(number) if schema.kind == Kind::Array && number.as_f64() != Some(0.0) => {
+            Value::Array(vec![value.clone()])
+        }
         value => value.clone(),
-    }
-}
-
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Bool(value) => *value,
-        Value::String(text) => !text.is_empty() && text != "0",
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        _ => true,
     }
 }
 

@@ -135,7 +135,8 @@ fn vlan(value: &str) -> Result<(), String> {
         tag.ok_or_else(|| format!("invalid VLAN tag '{text}'\n"))
     };
     let low = tag(low)?;
-    let Some(high) = high else { return Ok(()) };
+    // Perl takes an end of `0` for none.
+    let Some(high) = high.filter(|high| *high != "0") else { return Ok(()) };
     let high = tag(high)?;
     expect(low < high, format!("VLAN range must go from lower to higher tag '{value}'\n"))
 }

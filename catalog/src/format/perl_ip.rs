@@ -8,8 +8,11 @@ use std::net::IpAddr;
 /// The library's text, without a line end.
 pub(super) fn version(text: &str) -> Result<u8, String> {
     if let Some((address, length)) = prefix(text) {
-        let (version, bits) = binary(address)?;
-        return check_prefix(&bits, length).map(|()| version);
+        let version = family(address)?;
+        let (_, bits) = expand(address, version)?;
+        // A length that is no number ends the reading without an error.
+        let digits = length.chars().all(|c| c.is_ascii_digit());
+        return if digits { check_prefix(&bits, length).map(|()| version) } else { Ok(version) };
     }
     if let Some((first, last)) = range(text) {
         let version = family(first)?;
@@ -54,11 +57,6 @@ fn check_prefix(bits: &str, length: &str) -> Result<(), String> {
         return Err(format!("Invalid prefix {bits}/{count}"));
     }
     Ok(())
-}
-
-fn binary(address: &str) -> Result<(u8, String), String> {
-    let version = family(address)?;
-    Ok((version, expand(address, version)?.1))
 }
 
 /// The address in full, and its bits.

@@ -56,13 +56,13 @@ fn content(value: &str) -> Result<(), String> {
 
 /// `host[:port]`, `[v6]:port`, `v6[.port]`.
 fn is_portal(value: &str) -> bool {
-    if whole(r"[[:alnum:]\-.]+(?::\d+)?", value) {
+    if whole(r"[\p{Alphabetic}\p{Nd}\-.]+(?::\d+)?", value) {
         return true;
     }
     let value = chomp(value);
     let digits = |port: &str| !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
     if let Some((host, port)) = value.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        let fits = ip(host).is_some() || whole(r"[[:alnum:]\-.]+", host);
+        let fits = ip(host).is_some() || whole(r"[\p{Alphabetic}\p{Nd}\-.]+", host);
         return fits && (port.is_empty() || port.strip_prefix(':').is_some_and(digits));
     }
     ipv6(value).is_some() || value.rsplit_once('.').is_some_and(|(host, port)| ipv6(host).is_some() && digits(port))
@@ -72,11 +72,12 @@ fn is_portal(value: &str) -> bool {
 fn dir_override(value: &str) -> Result<(), String> {
     let invalid = || format!("invalid override '{value}'\n");
     let (kind, path) = value.split_once('=').ok_or_else(invalid)?;
-    expect(!kind.is_empty() && kind.chars().all(|c| c.is_ascii_lowercase()), invalid())?;
-    content(kind)?;
     let path = chomp(path);
+    let parts = !kind.is_empty() && kind.chars().all(|c| c.is_ascii_lowercase()) && !path.is_empty();
+    expect(parts, invalid())?;
+    content(kind)?;
     let part = |part: &str| part.len() < 255 && !part.chars().all(|c| c == '.');
-    let fits = !path.is_empty() && path.len() < 1023 && path.trim_matches('/').split('/').all(part);
+    let fits = path.len() < 1023 && path.trim_matches('/').split('/').all(part);
     expect(fits, invalid())
 }
 

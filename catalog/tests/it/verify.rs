@@ -31,8 +31,7 @@ fn compare(name: &str, vectors: &[Value], whole: bool) {
         let outcome = &vector["outcome"];
         let expected = match (outcome["passed"].as_bool(), outcome["status"].as_u64()) {
             (Some(true), _) => None,
-            (_, Some(400)) => Some(outcome["errors"].as_object().unwrap()),
-            // The step that finds the node answers before parameters are verified.
+            (_, Some(400)) if !found_no_node(outcome) => Some(outcome["errors"].as_object().unwrap()),
             _ => continue,
         };
         judged += 1;
@@ -49,6 +48,11 @@ fn compare(name: &str, vectors: &[Value], whole: bool) {
         }
     }
     oracle::judge(name, judged, &wrong, whole);
+}
+
+/// The step that finds the node answers before parameters are verified: mostly 500, and 400 in this one form.
+fn found_no_node(outcome: &Value) -> bool {
+    outcome["errors"]["node"] == "proxyto parameter does not exist"
 }
 
 fn text(recorded: &str) -> String {
