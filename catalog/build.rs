@@ -48,7 +48,10 @@ fn main() -> Result<(), String> {
     let out = Path::new(&out);
     fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules)?).map_err(|e| e.to_string())?;
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
-    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())
+    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
+    let ranges: std::collections::BTreeMap<String, (u32, u32)> = toml(data, "ranges")?;
+    let ranges = postcard::to_stdvec(&ranges).map_err(|e| e.to_string())?;
+    fs::write(out.join("ranges.postcard"), ranges).map_err(|e| e.to_string())
 }
 
 fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, String> {

@@ -8,19 +8,24 @@
 //! # Map
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
+//! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 
 pub mod arguments;
 pub mod decide;
 pub mod encode;
+pub mod format;
 pub mod gate;
 mod glob;
 pub mod import;
 pub mod name;
 pub mod path;
+pub mod pattern;
+pub mod property;
 mod record;
 pub mod schema;
 pub mod verb;
+pub mod verify;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};

@@ -1,3 +1,6 @@
 //! Tests of the catalogue through its public door.
 
 mod decisions;
+mod format;
+mod oracle;
+mod verify;
