@@ -16,21 +16,20 @@ pub fn normalise(path: &str) -> Option<String> {
 
 impl AccessConfig {
     /// The privileges of a user or token on a path, each with whether it propagates. A path that cannot be normalised
-    /// holds none, except for `root@pam`.
+    /// holds none, except for `root@pam`; one without its leading `/` misses what is given on `/`, as in Proxmox.
     pub fn effective(&self, authid: &str, path: &str) -> BTreeMap<String, bool> {
         if authid == ROOT {
             return privileges().iter().map(|privilege| (privilege.clone(), true)).collect();
         }
-        let Some(path) = normalise(path) else { return BTreeMap::new() };
         let Some((owner, _)) = split_token(authid) else {
-            return self.held(self.roles_with_pools(authid, &path));
+            return self.held(self.roles_with_pools(authid, path));
         };
         match self.token(authid) {
             None => BTreeMap::new(),
-            Some(token) if !token.privsep => self.effective(owner, &path),
+            Some(token) if !token.privsep => self.effective(owner, path),
             Some(_) => {
-                let owners = self.effective(owner, &path);
-                let own = self.held(self.roles_with_pools(authid, &path));
+                let owners = self.effective(owner, path);
+                let own = self.held(self.roles_with_pools(authid, path));
                 own.into_iter()
                     .filter_map(|(privilege, propagates)| {
                         let owner_propagates = *owners.get(&privilege)?;
@@ -47,6 +46,7 @@ impl AccessConfig {
         if authid == ROOT {
             return Grants::from([("Administrator".to_string(), true)]);
         }
+        let rooted = path.starts_with('/');
         let Some(path) = normalise(path) else { return Grants::new() };
         if let Some((owner, _)) = split_token(authid) {
             match self.token(authid) {
@@ -56,7 +56,7 @@ impl AccessConfig {
             }
         }
         let mut roles = Grants::new();
-        for level in levels(&path) {
+        for level in levels(&path).filter(|level| rooted || *level != "/") {
             let counted = |acl: &Acl| self.granted_at(acl, authid, level == path);
             if let Some(granted) = self.acl.get(level).map(counted).filter(|granted| !granted.is_empty()) {
                 roles = granted;
