@@ -60,7 +60,6 @@ fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, St
     ::toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-#[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 fn println_cargo(directive: &str) {
     println!("cargo::{directive}");
 }

@@ -8,7 +8,7 @@
 //! # Map
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
-//! - [`permission`]: who may call a method, and who holds what.
+//! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 
 pub mod decide;
@@ -22,6 +22,7 @@ pub mod permission;
 mod record;
 pub mod schema;
 pub mod tables;
+pub mod upid;
 pub mod verb;
 
 use std::collections::HashMap;

@@ -3,3 +3,4 @@
 mod decisions;
 mod permission;
 mod recorded;
+mod upid;
