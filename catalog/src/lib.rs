@@ -9,6 +9,7 @@
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
+//! - [`json_schema`]: facts -> JSON Schema of a tool.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 
 pub mod decide;
@@ -16,6 +17,7 @@ pub mod encode;
 pub mod gate;
 mod glob;
 pub mod import;
+pub mod json_schema;
 pub mod name;
 pub mod path;
 pub mod permission;
