@@ -36,7 +36,7 @@ pub const LONGEST_WAIT: u32 = 3600;
 ///
 /// `node` is offered but not required where the path begins with a node: it follows from `vmid`, or there is a default. A
 /// numbered family (`net0` … `net31`) is one entry named `net` that takes an object by index; the flat spelling passes
-/// by a pattern.
+/// by a pattern. Where another parameter has that name (`numa`), the first member stands for the family.
 pub fn input_schema(method: &Method, detail: Detail) -> Map<String, Value> {
     let parameters = flatten(method);
     let mut properties = Map::new();
@@ -45,8 +45,7 @@ pub fn input_schema(method: &Method, detail: Detail) -> Map<String, Value> {
         if let Some(family) = flat.family() {
             families.push(family);
         }
-        let name = flat.family().unwrap_or(flat.name);
-        properties.insert(name.into(), parameter::schema(method, flat, detail).into());
+        properties.insert(flat.key(), parameter::schema(method, flat, detail).into());
     }
     add_options(&mut properties, method);
     let mut schema = Map::new();

@@ -12,6 +12,8 @@ pub struct Flat<'s> {
     pub schemas: Vec<&'s Schema>,
     /// Whether every call needs it.
     pub required: bool,
+    /// A family whose stem is the name of another parameter (`numa[n]` beside `numa`).
+    pub stem_taken: bool,
 }
 
 impl<'s> Flat<'s> {
@@ -19,12 +21,25 @@ impl<'s> Flat<'s> {
     pub fn family(&self) -> Option<&'s str> {
         self.name.strip_suffix("[n]")
     }
+
+    /// Its key among the properties: `net` for a family, or its first member where that name is taken.
+    pub fn key(&self) -> String {
+        match self.family() {
+            Some(family) if self.stem_taken => format!("{family}0"),
+            Some(family) => family.to_string(),
+            None => self.name.to_string(),
+        }
+    }
 }
 
 /// Path parameters in the order of the path, then required ones, then the others.
 pub fn flatten(method: &Method) -> Vec<Flat<'_>> {
     let mut found = Vec::new();
     collect(method.parameters(), true, &mut found);
+    let plain: Vec<&str> = found.iter().filter(|flat| flat.family().is_none()).map(|flat| flat.name).collect();
+    for flat in &mut found {
+        flat.stem_taken = flat.family().is_some_and(|family| plain.contains(&family));
+    }
     let in_path: Vec<&str> = path::placeholders(method.path).collect();
     let rank = |flat: &Flat<'_>| match in_path.iter().position(|name| *name == flat.name) {
         Some(at) => at,
@@ -65,6 +80,6 @@ fn add<'s>(found: &mut Vec<Flat<'s>>, name: &'s str, schema: &'s Schema, require
                 flat.schemas.push(schema);
             }
         }
-        None => found.push(Flat { name, schemas: vec![schema], required }),
+        None => found.push(Flat { name, schemas: vec![schema], required, stem_taken: false }),
     }
 }

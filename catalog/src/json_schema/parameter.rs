@@ -7,31 +7,33 @@ use super::{Detail, LONGEST_GRAMMAR};
 use crate::schema::{Format, Kind, Schema};
 use crate::{Catalog, Method};
 
+/// More choices than this are told as ranges in a compact schema: they are numbered disks.
+const MOST_CHOICES: usize = 40;
+
 /// One entry of `properties`.
 pub fn schema(method: &Method, flat: &Flat<'_>, detail: Detail) -> Map<String, Value> {
     let alternatives = alternatives(flat);
-    let first = alternatives.first().copied().unwrap_or(flat.schemas[0]);
     let mut out = Map::new();
-    let describe = |extra: Option<String>| {
-        let words = words(method, flat.family().unwrap_or(flat.name)).map(str::to_string);
-        let parts = [extra, words, grammar(first)].into_iter().flatten();
-        parts.chain(facts(&alternatives, detail)).collect::<Vec<_>>().join("; ")
-    };
-    let description = match flat.family() {
-        Some(family) => {
+    let mut says: Vec<String> = Vec::new();
+    match flat.family() {
+        Some(family) if !flat.stem_taken => {
             out.insert("type".into(), "object".into());
             if detail == Detail::Full {
                 out.insert("additionalProperties".into(), json!({"type": "string"}));
             }
-            describe(Some(format!("{{\"0\":…}} or {family}0…")))
+            says.push(format!("{{\"0\": …}} or {family}0…"));
         }
-        None => {
-            value(&mut out, &alternatives, detail);
-            describe(None)
+        Some(family) => {
+            out.insert("type".into(), "string".into());
+            says.push(format!("and {family}1…"));
         }
-    };
-    if !description.is_empty() {
-        out.insert("description".into(), description.into());
+        None => says.extend(value(&mut out, &alternatives, detail)),
+    }
+    says.extend(words(method, flat, &alternatives).map(str::to_string));
+    says.extend(alternatives.first().and_then(|schema| grammar(schema)));
+    says.extend(facts(&alternatives, detail));
+    if !says.is_empty() {
+        out.insert("description".into(), says.join("; ").into());
     }
     out
 }
@@ -44,25 +46,47 @@ fn alternatives<'s>(flat: &Flat<'s>) -> Vec<&'s Schema> {
         .collect()
 }
 
-/// Type, choices and, in full, the limits.
-fn value(out: &mut Map<String, Value>, alternatives: &[&Schema], detail: Detail) {
-    let Some(first) = alternatives.first() else { return };
+/// Type, choices and, in full, the limits; gives back choices that are better told than listed.
+fn value(out: &mut Map<String, Value>, alternatives: &[&Schema], detail: Detail) -> Option<String> {
+    let first = alternatives.first()?;
     if first.kind != Kind::Any {
         out.insert("type".into(), first.kind.word().into());
     }
     if first.kind == Kind::Array {
         let items: Vec<&Schema> = alternatives.iter().filter_map(|schema| schema.items.as_deref()).collect();
         let mut item = Map::new();
-        value(&mut item, &items, detail);
+        let told = value(&mut item, &items, detail);
         out.insert("items".into(), item.into());
-        return;
+        return told;
     }
     let choices = choices(alternatives);
+    if detail == Detail::Compact && choices.len() > MOST_CHOICES {
+        return Some(ranges(&choices));
+    }
     if !choices.is_empty() {
         out.insert("enum".into(), choices.into());
     }
     if let (Detail::Full, [only]) = (detail, alternatives) {
         limits(out, only);
+    }
+    None
+}
+
+/// `mp0`, `mp1`, `mp2`, `rootfs` -> `mp0…mp2, rootfs`, cut after a while.
+fn ranges(choices: &[Value]) -> String {
+    let mut told: Vec<(&str, &str, &str)> = Vec::new();
+    for choice in choices.iter().filter_map(Value::as_str) {
+        let stem = choice.trim_end_matches(|c: char| c.is_ascii_digit());
+        match told.last_mut() {
+            Some((last, _, end)) if *last == stem && stem != choice => *end = choice,
+            _ => told.push((stem, choice, choice)),
+        }
+    }
+    let told = told.iter().map(|(_, start, end)| if start == end { (*start).into() } else { format!("{start}…{end}") });
+    let told: Vec<String> = told.collect();
+    match told.len() > MOST_CHOICES {
+        true => format!("{} … ({} in all)", told[..MOST_CHOICES / 2].join(", "), choices.len()),
+        false => told.join(", "),
     }
 }
 
@@ -119,11 +143,14 @@ fn portable(pattern: &str) -> Option<String> {
     plain.then(|| format!("^(?:{pattern})$"))
 }
 
-/// Our words on a parameter: those on this one of this method, else those on its name.
-fn words(method: &Method, name: &str) -> Option<&'static str> {
+/// Our words: those on this parameter of this method, else on its name and type, else on its name.
+fn words(method: &Method, flat: &Flat<'_>, alternatives: &[&Schema]) -> Option<&'static str> {
     let glossary = &Catalog::tables().glossary;
+    let name = flat.family().unwrap_or(flat.name);
+    let kind = alternatives.first().map_or(Kind::Any, |schema| schema.kind).word();
     let own = glossary.get(&format!("{}#{name}", method.key()));
-    own.or_else(|| glossary.get(name)).map(String::as_str).filter(|words| !words.is_empty())
+    let found = own.or_else(|| glossary.get(&format!("{name}:{kind}"))).or_else(|| glossary.get(name));
+    found.map(String::as_str).filter(|words| !words.is_empty())
 }
 
 /// The grammar of a property string, or of those in a list.
@@ -135,6 +162,9 @@ fn grammar(schema: &Schema) -> Option<String> {
 /// What only text can say.
 fn facts(alternatives: &[&Schema], detail: Detail) -> Vec<String> {
     let mut facts = Vec::new();
+    if alternatives.first().is_some_and(|schema| schema.is_list() && schema.kind == Kind::String) {
+        facts.push("comma-separated".to_string());
+    }
     if let [only] = alternatives
         && let Some(other) = &only.requires
     {
