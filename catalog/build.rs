@@ -46,6 +46,7 @@ fn main() -> Result<(), String> {
         privileges: privileges.into_values().flatten().collect(),
         roles: toml(data, "roles")?,
         glossary: toml(data, "glossary")?,
+        examples: toml(data, "examples")?,
     };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;

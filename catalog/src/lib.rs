@@ -9,11 +9,12 @@
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
-//! - [`json_schema`]: facts -> JSON Schema of a tool.
+//! - [`json_schema`]: facts -> JSON Schema of a tool. [`example`]: the smallest call that works.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 
 pub mod decide;
 pub mod encode;
+pub mod example;
 pub mod gate;
 mod glob;
 pub mod import;

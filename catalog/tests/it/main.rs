@@ -1,6 +1,7 @@
 //! Tests of the catalogue through its public door.
 
 mod decisions;
+mod examples;
 mod json_schema;
 mod permission;
 mod recorded;
