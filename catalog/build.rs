@@ -55,7 +55,10 @@ fn main() -> Result<(), String> {
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
     fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
     let tables = postcard::to_stdvec(&tables).map_err(|e| e.to_string())?;
-    fs::write(out.join("tables.postcard"), tables).map_err(|e| e.to_string())
+    fs::write(out.join("tables.postcard"), tables).map_err(|e| e.to_string())?;
+    let ranges: std::collections::BTreeMap<String, (u32, u32)> = toml(data, "ranges")?;
+    let ranges = postcard::to_stdvec(&ranges).map_err(|e| e.to_string())?;
+    fs::write(out.join("ranges.postcard"), ranges).map_err(|e| e.to_string())
 }
 
 fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, String> {

@@ -2,7 +2,10 @@
 
 mod decisions;
 mod examples;
+mod format;
 mod json_schema;
+mod oracle;
 mod permission;
 mod recorded;
 mod upid;
+mod verify;
