@@ -1,6 +1,11 @@
 //! Tests of the catalogue through its public door.
 
 mod decisions;
+mod examples;
 mod format;
+mod json_schema;
 mod oracle;
+mod permission;
+mod recorded;
+mod upid;
 mod verify;
