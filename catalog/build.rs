@@ -20,10 +20,13 @@ mod record;
 #[expect(dead_code, reason = "the build writes schemas, it does not ask them")]
 #[path = "src/schema.rs"]
 mod schema;
+#[path = "src/tables.rs"]
+mod tables;
 #[expect(dead_code, reason = "the build needs the vocabulary only")]
 #[path = "src/verb.rs"]
 mod verb;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -38,12 +41,17 @@ fn main() -> Result<(), String> {
         names: toml(data, "names")?,
         reserved: toml(data, "reserved")?,
     };
+    let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
+    let tables =
+        tables::Tables { privileges: privileges.into_values().flatten().collect(), roles: toml(data, "roles")? };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let out = Path::new(&out);
     fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules)?).map_err(|e| e.to_string())?;
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
-    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())
+    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
+    let tables = postcard::to_stdvec(&tables).map_err(|e| e.to_string())?;
+    fs::write(out.join("tables.postcard"), tables).map_err(|e| e.to_string())
 }
 
 fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, String> {

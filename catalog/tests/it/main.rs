@@ -1,3 +1,5 @@
 //! Tests of the catalogue through its public door.
 
 mod decisions;
+mod permission;
+mod recorded;
