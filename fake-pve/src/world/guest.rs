@@ -244,7 +244,9 @@ impl Guest {
     pub fn cpus(&self) -> u32 {
         let number = |key: &str| self.option(key).and_then(|text| text.parse::<u32>().ok());
         match self.kind {
-            GuestKind::Vm => number("vcpus").unwrap_or_else(|| number("sockets").unwrap_or(1) * number("cores").unwrap_or(1)),
+            GuestKind::Vm => {
+                number("vcpus").unwrap_or_else(|| number("sockets").unwrap_or(1) * number("cores").unwrap_or(1))
+            }
             GuestKind::Lxc => number("cores").unwrap_or(0),
         }
     }
