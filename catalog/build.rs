@@ -42,8 +42,11 @@ fn main() -> Result<(), String> {
         reserved: toml(data, "reserved")?,
     };
     let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
-    let tables =
-        tables::Tables { privileges: privileges.into_values().flatten().collect(), roles: toml(data, "roles")? };
+    let tables = tables::Tables {
+        privileges: privileges.into_values().flatten().collect(),
+        roles: toml(data, "roles")?,
+        glossary: toml(data, "glossary")?,
+    };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let out = Path::new(&out);
@@ -60,7 +63,6 @@ fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, St
     ::toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-#[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 fn println_cargo(directive: &str) {
     println!("cargo::{directive}");
 }

@@ -9,7 +9,8 @@
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
-//! - [`permission`]: who may call a method, and who holds what.
+//! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
+//! - [`json_schema`]: facts -> JSON Schema of a tool.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 
 pub mod decide;
@@ -18,14 +19,15 @@ pub mod format;
 pub mod gate;
 mod glob;
 pub mod import;
+pub mod json_schema;
 pub mod name;
 pub mod path;
-
 pub mod permission;
 pub mod property;
 mod record;
 pub mod schema;
 pub mod tables;
+pub mod upid;
 pub mod verb;
 pub mod verify;
 

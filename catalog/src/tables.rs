@@ -11,6 +11,8 @@ pub struct Tables {
     pub privileges: Vec<String>,
     /// `roles.toml`: the built-in roles.
     pub roles: BTreeMap<String, RoleRow>,
+    /// `glossary.toml`: words by parameter name, or by `VERB /template#parameter`.
+    pub glossary: BTreeMap<String, String>,
 }
 
 /// One built-in role: what it holds, or what it lacks.

@@ -47,6 +47,7 @@ mod call;
 pub(crate) mod cluster;
 pub(crate) mod node;
 pub(crate) mod params;
+pub(crate) mod services;
 pub(crate) mod table;
 pub(crate) mod tasks;
 pub(crate) mod version;

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use pve_catalog::upid::Upid;
+
 use crate::world::{Line, Task, World};
 
 /// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
@@ -142,10 +144,16 @@ impl Workers {
         let pid = world.next_pid();
         let booted = world.nodes.get(&task.node).and_then(|node| node.booted).unwrap_or(starttime - 864_000);
         let pstart = u64::try_from((starttime - booted).max(0) * 100 + now_ms.rem_euclid(1000) / 10).unwrap_or(0);
-        let upid = format!(
-            "UPID:{}:{pid:08X}:{pstart:08X}:{starttime:08X}:{}:{}:{}:",
-            task.node, task.worker_type, task.id, task.user
-        );
+        let upid = Upid {
+            node: task.node.clone(),
+            pid,
+            pstart,
+            starttime: u32::try_from(starttime).unwrap_or(u32::MAX),
+            worker_type: task.worker_type.clone(),
+            id: task.id.clone(),
+            user: task.user.clone(),
+        }
+        .to_string();
         let log = task.lines.into_iter().map(|(after, text)| Line { at_ms: now_ms + millis(after), text }).collect();
         world.say(starttime, &task.node, &task.user, "pvedaemon", format!("starting task {upid}"));
         world.tasks.push(Task {

@@ -1,6 +1,6 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
-use super::{Behaviour, access, cluster, node, tasks, version};
+use super::{Behaviour, access, cluster, node, services, tasks, version};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[
@@ -12,6 +12,12 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /cluster/status", cluster::status),
     ("GET /cluster/tasks", tasks::of_cluster),
     ("GET /nodes", node::list),
+    ("GET /nodes/{node}/services", services::list),
+    ("POST /nodes/{node}/services/{service}/reload", services::reload),
+    ("POST /nodes/{node}/services/{service}/restart", services::restart),
+    ("POST /nodes/{node}/services/{service}/start", services::start),
+    ("GET /nodes/{node}/services/{service}/state", services::state),
+    ("POST /nodes/{node}/services/{service}/stop", services::stop),
     ("GET /nodes/{node}/status", node::status),
     ("GET /nodes/{node}/tasks", tasks::list),
     ("DELETE /nodes/{node}/tasks/{upid}", tasks::stop),

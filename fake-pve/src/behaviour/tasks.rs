@@ -1,5 +1,6 @@
 //! `/nodes/{node}/tasks` and `/cluster/tasks`.
 
+use pve_catalog::upid::Upid;
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, Data, Failure, Raw};
@@ -116,23 +117,11 @@ fn task<'c>(call: &'c Call<'_>, upid: &str) -> Result<&'c Task, Failure> {
 /// The task of the path, when it may be seen: one's own, or by a privilege on the node.
 fn visible_task(call: &Call<'_>, privilege: &str) -> Result<String, Failure> {
     let upid = call.params.text("upid");
-    let owner = owner(&upid).ok_or_else(|| Failure::param("upid", "unable to parse worker upid"))?;
-    if !owns(&call.authid, owner) {
+    let parsed: Upid = upid.parse().map_err(|_| Failure::param("upid", "unable to parse worker upid"))?;
+    if !owns(&call.authid, &parsed.user) {
         call.require(&format!("/nodes/{}", call.node()), &[privilege])?;
     }
     task(call, &upid).map(|task| task.upid.clone())
-}
-
-/// The user in a well-formed UPID.
-fn owner(upid: &str) -> Option<&str> {
-    let parts: Vec<&str> = upid.split(':').collect();
-    let [prefix, node, pid, pstart, starttime, worker_type, _id, user, end] = parts.as_slice() else { return None };
-    let hex = |text: &str, shortest: usize, longest: usize| {
-        (shortest..=longest).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    let formed = *prefix == "UPID" && end.is_empty() && hex(pid, 8, 8) && hex(pstart, 8, 9) && hex(starttime, 8, 8);
-    let plain = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '/');
-    (formed && plain(node) && plain(worker_type) && plain(user)).then_some(user)
 }
 
 /// A user owns the tasks of his tokens too; a token owns only its own.
@@ -213,17 +202,4 @@ fn common(task: &Task) -> Map<String, Value> {
         set("status", json!(exitstatus));
     }
     item
-}
-
-#[cfg(test)]
-mod tests {
-    use super::owner;
-
-    #[test]
-    fn a_upid_names_its_owner() {
-        assert_eq!(owner("UPID:pve1:000003F2:0001E240:65A0B1C2:qmstart:100:root@pam!ci:"), Some("root@pam!ci"));
-        assert_eq!(owner("UPID:pve1:000003F2:0001E240:65A0B1C2:aptupdate::root@pam:"), Some("root@pam"));
-        assert_eq!(owner("UPID:pve1:3F2:0001E240:65A0B1C2:qmstart:100:root@pam:"), None);
-        assert_eq!(owner("foo"), None);
-    }
 }
