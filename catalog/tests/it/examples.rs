@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pve_catalog::Catalog;
 use pve_catalog::example::{example, smallest_call};
 use pve_catalog::json_schema::{Detail, input_schema};
+use pve_catalog::{Catalog, verify};
 
 #[test]
 fn every_required_parameter_has_an_example() {
@@ -47,4 +47,19 @@ fn no_example_is_stale() {
         }
     }
     assert_eq!(stale, Vec::<String>::new());
+}
+
+#[test]
+fn the_smallest_call_of_each_method_passes_verification() {
+    let mut wrong = Vec::new();
+    for method in Catalog::embedded().methods() {
+        let mut call = smallest_call(method);
+        // A few schemas leave out what stands in their own path.
+        let known = verify::parameter_names(method.parameters());
+        call.retain(|name, _| known.contains(&name.as_str()));
+        if let Err(errors) = verify::verify(method.parameters(), &call) {
+            wrong.push(format!("{}: {errors}", method.key()));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
 }
