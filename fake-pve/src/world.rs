@@ -10,6 +10,7 @@ pub mod document;
 pub mod guest;
 pub mod node;
 pub mod random;
+pub mod section;
 pub mod storage;
 pub mod task;
 
