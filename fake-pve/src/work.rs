@@ -5,12 +5,14 @@
 
 #![expect(dead_code, reason = "offered to behaviours that are not written yet; remove when all of it is used")]
 
+mod rounds;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
 use pve_catalog::upid::Upid;
 
-use crate::world::{Line, Task, World};
+use crate::world::{Line, Task, World, ha};
 
 /// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
 pub(crate) type Act = Box<dyn FnOnce(&mut Run<'_>) -> Result<(), String> + Send>;
@@ -192,12 +194,18 @@ impl Workers {
         upid
     }
 
-    /// Ends every task whose time is over, in the order of their ends.
+    /// Ends every task whose time is over, in the order of their ends, with the rounds of HA between them.
     pub fn settle(&mut self, world: &mut World, now_ms: i64) {
+        ha::arrange(world, now_ms);
         loop {
             let due = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
-            let Some(first) = due.min_by_key(|task| task.ends_ms) else { return };
-            let (upid, ends_ms) = (first.upid.clone(), first.ends_ms);
+            let first = due.min_by_key(|task| task.ends_ms).map(|task| (task.upid.clone(), task.ends_ms));
+            let round_ms = world.ha.next_round_ms.filter(|round_ms| *round_ms <= now_ms);
+            if let Some(round_ms) = round_ms.filter(|at| first.as_ref().is_none_or(|(_, ends_ms)| at < ends_ms)) {
+                self.round_of_ha(world, round_ms, now_ms);
+                continue;
+            }
+            let Some((upid, ends_ms)) = first else { return };
             let work = self.works.remove(&upid).unwrap_or_default();
             release_locks(world, &upid);
             let mut result = Ok(());

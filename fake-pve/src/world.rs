@@ -8,6 +8,7 @@
 pub mod access;
 pub mod document;
 pub mod guest;
+pub mod ha;
 pub mod node;
 pub mod random;
 pub mod section;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use access::Access;
 pub use document::{Documents, digest};
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
+pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use storage::{Storage, Volume};
@@ -71,6 +73,8 @@ pub struct World {
     pub access: Access,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
+    /// What the managers of high availability know.
+    pub ha: Ha,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.

@@ -1,9 +1,59 @@
 //! `/cluster`: status, resources, the next free vmid.
 
+pub(crate) mod acme;
+pub(crate) mod config;
+pub(crate) mod cpu_models;
+pub(crate) mod jobs;
+pub(crate) mod log;
+pub(crate) mod mapping;
+pub(crate) mod metrics;
+pub(crate) mod options;
+
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, Data, Failure, node, params::split_list};
 use crate::world::{Guest, GuestKind, Storage};
+
+/// What Proxmox's section configurations say to an empty `delete`.
+const EMPTY_DELETE: &str = "Can't use string (\"\") as an ARRAY ref while \"strict refs\" in use at /usr/share/perl5/PVE/SectionConfig.pm line 1856.";
+
+/// `GET /cluster`.
+pub(crate) fn index(_call: &mut Call<'_>) -> Answer {
+    let names = [
+        "acme",
+        "backup",
+        "backup-info",
+        "bulk-action",
+        "ceph",
+        "config",
+        "firewall",
+        "ha",
+        "jobs",
+        "log",
+        "mapping",
+        "metrics",
+        "notifications",
+        "nextid",
+        "options",
+        "qemu",
+        "replication",
+        "resources",
+        "status",
+        "tasks",
+        "sdn",
+    ];
+    Ok(names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>().into())
+}
+
+/// `GET /cluster/bulk-action`.
+pub(crate) fn bulk_action(_call: &mut Call<'_>) -> Answer {
+    Ok(json!([{"name": "guest"}]).into())
+}
+
+/// `GET /cluster/bulk-action/guest`.
+pub(crate) fn bulk_action_guest(_call: &mut Call<'_>) -> Answer {
+    Ok(json!([{"name": "start"}, {"name": "shutdown"}, {"name": "migrate"}, {"name": "suspend"}]).into())
+}
 
 /// `GET /cluster/status`.
 pub(crate) fn status(call: &mut Call<'_>) -> Answer {
@@ -18,10 +68,14 @@ pub(crate) fn status(call: &mut Call<'_>) -> Answer {
     }
     for (name, node) in &world.nodes {
         let nodeid = if world.cluster.is_some() { node.nodeid } else { 0 };
-        items.push(json!({
-            "type": "node", "id": format!("node/{name}"), "name": name, "nodeid": nodeid, "ip": node.ip,
+        let mut item = json!({
+            "type": "node", "id": format!("node/{name}"), "name": name, "nodeid": nodeid,
             "local": i32::from(*name == world.entry), "online": i32::from(node.online), "level": "",
-        }));
+        });
+        if node.online {
+            item["ip"] = json!(node.ip);
+        }
+        items.push(item);
     }
     Ok(Data::from(items))
 }
@@ -44,13 +98,17 @@ pub(crate) fn nextid(call: &mut Call<'_>) -> Answer {
 
 /// The range of the datacenter option `next-id`.
 fn id_range(call: &Call<'_>) -> (u32, u32) {
-    let options = call.world.documents.options.get("/cluster/options");
-    let text = options.and_then(|options| options.get("next-id")).and_then(Value::as_str).unwrap_or_default();
+    let (lower, upper) = bounds(&options::option(call.world, "next-id").unwrap_or_default());
+    (lower.unwrap_or(100), upper.unwrap_or(1_000_000))
+}
+
+/// `lower=200,upper=300` as numbers.
+fn bounds(text: &str) -> (Option<u32>, Option<u32>) {
     let bound = |key: &str| {
         let part = split_list(text).into_iter().find_map(|part| part.strip_prefix(key).map(str::to_string))?;
         part.strip_prefix('=')?.parse::<u32>().ok()
     };
-    (bound("lower").unwrap_or(100), bound("upper").unwrap_or(1_000_000))
+    (bound("lower"), bound("upper"))
 }
 
 /// `GET /cluster/resources`: pools, guests, nodes, storages, networks, as far as the caller may see them.
@@ -195,9 +253,9 @@ fn storage_item(call: &Call<'_>, name: &str, storage: &Storage, node: &str, reac
 
 fn networks(call: &Call<'_>) -> Vec<Value> {
     let visible = call.may("/sdn/zones/localnetwork", &["SDN.Audit"]);
-    let nodes = call.world.nodes.iter().filter(|(_, node)| visible && node.online);
+    let nodes = call.world.nodes.keys().filter(|_| visible);
     nodes
-        .map(|(name, _)| {
+        .map(|name| {
             json!({
                 "id": format!("network/{name}/zone/localnetwork"), "type": "network", "network-type": "zone",
                 "network": "localnetwork", "node": name, "status": "ok", "zone-type": "localnetwork",

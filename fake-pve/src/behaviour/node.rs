@@ -86,7 +86,7 @@ fn memory_used(call: &Call<'_>, name: &str, node: &Node) -> u64 {
 }
 
 /// A stable fingerprint of a node: the API clients reach is that of the entry node only.
-fn fingerprint(name: &str) -> String {
+pub(crate) fn fingerprint(name: &str) -> String {
     let digest = crate::world::digest(&json!([name, "certificate"])) + &crate::world::digest(&json!([name]));
     let pairs: Vec<String> = (0..32).map(|at| digest[at * 2..at * 2 + 2].to_uppercase()).collect();
     pairs.join(":")
