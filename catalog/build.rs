@@ -23,6 +23,9 @@ mod record;
 #[expect(dead_code, reason = "the build writes schemas, it does not ask them")]
 #[path = "src/schema.rs"]
 mod schema;
+#[expect(dead_code, reason = "the build embeds the rules, it does not ask them")]
+#[path = "src/secrets.rs"]
+mod secrets;
 #[expect(dead_code, reason = "the build needs the vocabulary only")]
 #[path = "src/verb.rs"]
 mod verb;
@@ -41,6 +44,7 @@ fn main() -> Result<(), String> {
         names: toml(data, "names")?,
         arguments: toml(data, "arguments")?,
         reserved: toml(data, "reserved")?,
+        secrets: toml(data, "secrets")?,
     };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
     #[expect(clippy::disallowed_methods, reason = "how cargo tells a build script where to write")]

@@ -12,6 +12,7 @@ use crate::gate::Gate;
 use crate::glob;
 use crate::name::NameRules;
 use crate::schema::{Kind, Schema};
+use crate::secrets::SecretRules;
 use crate::verb::Verb;
 
 /// Every decision file, parsed.
@@ -29,6 +30,8 @@ pub struct Rules {
     pub arguments: ArgumentRules,
     /// `reserved.toml`: group -> tool names.
     pub reserved: BTreeMap<String, Vec<String>>,
+    /// `secrets.toml`.
+    pub secrets: SecretRules,
 }
 
 /// `gates.toml`.

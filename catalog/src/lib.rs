@@ -8,7 +8,8 @@
 //! # Map
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
-//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
+//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields
+//!   hold secrets. [`encode`]: both -> stored form.
 
 pub mod arguments;
 pub mod decide;
@@ -20,6 +21,7 @@ pub mod name;
 pub mod path;
 mod record;
 pub mod schema;
+pub mod secrets;
 pub mod verb;
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
 //! Tests of the catalogue through its public door.
 
 mod decisions;
+mod secrets;
