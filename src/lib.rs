@@ -4,3 +4,4 @@ pub mod config;
 pub mod error;
 pub mod policy;
 pub mod pve;
+pub mod redact;
