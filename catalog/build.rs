@@ -26,10 +26,13 @@ mod schema;
 #[expect(dead_code, reason = "the build embeds the rules, it does not ask them")]
 #[path = "src/secrets.rs"]
 mod secrets;
+#[path = "src/tables.rs"]
+mod tables;
 #[expect(dead_code, reason = "the build needs the vocabulary only")]
 #[path = "src/verb.rs"]
 mod verb;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -46,13 +49,21 @@ fn main() -> Result<(), String> {
         reserved: toml(data, "reserved")?,
         secrets: toml(data, "secrets")?,
     };
+    let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
+    let tables = tables::Tables {
+        privileges: privileges.into_values().flatten().collect(),
+        roles: toml(data, "roles")?,
+        glossary: toml(data, "glossary")?,
+    };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
     #[expect(clippy::disallowed_methods, reason = "how cargo tells a build script where to write")]
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let out = Path::new(&out);
     fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules)?).map_err(|e| e.to_string())?;
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
-    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())
+    fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
+    let tables = postcard::to_stdvec(&tables).map_err(|e| e.to_string())?;
+    fs::write(out.join("tables.postcard"), tables).map_err(|e| e.to_string())
 }
 
 fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, String> {

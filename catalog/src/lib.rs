@@ -8,6 +8,8 @@
 //! # Map
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
+//! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
+//! - [`json_schema`]: facts -> JSON Schema of a tool.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields
 //!   hold secrets. [`encode`]: both -> stored form.
 
@@ -17,11 +19,15 @@ pub mod encode;
 pub mod gate;
 mod glob;
 pub mod import;
+pub mod json_schema;
 pub mod name;
 pub mod path;
+pub mod permission;
 mod record;
 pub mod schema;
 pub mod secrets;
+pub mod tables;
+pub mod upid;
 pub mod verb;
 
 use std::collections::HashMap;
@@ -32,7 +38,9 @@ pub use gate::Gate;
 pub use schema::{Format, Kind, Properties, Schema};
 pub use verb::Verb;
 
+use permission::Permission;
 use record::{Body, Record};
+use tables::Tables;
 
 /// The version of Proxmox VE that the embedded facts describe.
 pub const PVE_VERSION: &str = "9.2";
@@ -42,6 +50,11 @@ static EMBEDDED: LazyLock<Catalog> =
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rules.postcard"));
+    postcard::from_bytes(bytes).expect("written by build.rs from the same types")
+});
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/tables.postcard"));
     postcard::from_bytes(bytes).expect("written by build.rs from the same types")
 });
 
@@ -89,6 +102,7 @@ pub struct Method {
     pub download: bool,
     bytes: &'static [u8],
     body: OnceLock<Body>,
+    permission: OnceLock<Permission>,
 }
 
 /// A method found by path, with the path's values in template order.
@@ -109,6 +123,11 @@ impl Catalog {
     /// The decision rules of this build.
     pub fn rules() -> &'static Rules {
         &RULES
+    }
+
+    /// The tables of this build: privileges, roles, words, examples.
+    pub fn tables() -> &'static Tables {
+        &TABLES
     }
 
     /// Reads what [`encode::encode`] wrote.
@@ -188,6 +207,7 @@ impl Method {
             download: record.download,
             bytes: record.body,
             body: OnceLock::new(),
+            permission: OnceLock::new(),
         }
     }
 
@@ -209,6 +229,11 @@ impl Method {
     /// then only `root@pam` may call it.
     pub fn permissions(&self) -> &str {
         &self.body().permissions
+    }
+
+    /// The permission expression, read once.
+    pub(crate) fn permission(&self) -> &Permission {
+        self.permission.get_or_init(|| Permission::parse(self.permissions()))
     }
 
     /// `GET /nodes/{node}/qemu`: how a method is named in data and messages.

@@ -2,3 +2,7 @@
 
 mod decisions;
 mod secrets;
+mod json_schema;
+mod permission;
+mod recorded;
+mod upid;
