@@ -71,7 +71,8 @@ impl SecretRules {
     pub fn stale(&self, methods: &[(Verb, &str)], has_field: impl Fn(Verb, &str, &str) -> bool) -> Vec<String> {
         let unused = |rule: &&SecretRule| {
             !methods.iter().any(|(verb, template)| {
-                rule.holds_for(Some((*verb, template))) && rule.names.iter().any(|name| has_field(*verb, template, name))
+                rule.holds_for(Some((*verb, template)))
+                    && rule.names.iter().any(|name| has_field(*verb, template, name))
             })
         };
         self.rule.iter().filter(unused).map(|rule| format!("secrets.toml: nothing has {:?}", rule.names)).collect()

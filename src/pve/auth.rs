@@ -85,9 +85,9 @@ impl Auth {
             Credentials::Password { username, password } => {
                 // The lock is held over the login: whoever comes meanwhile waits and takes the same ticket.
                 let mut session = self.session.lock().await;
-                let usable = session
-                    .as_ref()
-                    .filter(|session| Some(session.number) != refused && now.saturating_sub(session.made) < RENEW_AFTER);
+                let usable = session.as_ref().filter(|session| {
+                    Some(session.number) != refused && now.saturating_sub(session.made) < RENEW_AFTER
+                });
                 if let Some(session) = usable {
                     return ticket_pass(session, false);
                 }
@@ -136,8 +136,11 @@ fn logged_in(reply: &Reply, username: &str) -> Result<(SecretString, SecretStrin
     let data = body.get("data").unwrap_or(&Value::Null);
     let field = |name: &str| data.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     if needs_second_factor(data) {
-        return Err(Fault::new(Code::TwoFactor, format!("{username} needs a second factor to log in, which this server cannot give"))
-            .hint("use an API token instead (PROXMOX_TOKEN): tokens need no second factor"));
+        return Err(Fault::new(
+            Code::TwoFactor,
+            format!("{username} needs a second factor to log in, which this server cannot give"),
+        )
+        .hint("use an API token instead (PROXMOX_TOKEN): tokens need no second factor"));
     }
     match (reply.status, field("ticket"), field("CSRFPreventionToken")) {
         (200, Some(ticket), Some(csrf)) => Ok((ticket.into(), csrf.into())),

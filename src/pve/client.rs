@@ -75,9 +75,9 @@ impl Client {
             let addresses = loopback.map(|address| SocketAddr::new(address, port));
             builder = builder.resolve_to_addrs("localhost", &addresses);
         }
-        let http = builder
-            .build()
-            .map_err(|error| Fault::new(Code::Internal, format!("no HTTP client can be made: {}", error.without_url())))?;
+        let http = builder.build().map_err(|error| {
+            Fault::new(Code::Internal, format!("no HTTP client can be made: {}", error.without_url()))
+        })?;
         let host = match (base.host_str(), base.port_or_known_default()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             _ => connection.url.clone(),
@@ -193,6 +193,7 @@ impl Client {
         if same_place && decoded(url.path()) == decoded(&wanted) { Ok(url) } else { Err(moved()) }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where requests leave")]
     async fn execute(&self, request: Request, write: bool) -> Result<Reply, Failure> {
         let failure = |error| transport::failure(&error, &self.host, write);
         let response = self.http.execute(request).await.map_err(failure)?;
@@ -206,7 +207,8 @@ impl Client {
 /// `https://host:port` and nothing else; plain HTTP on this machine only, where tests listen.
 fn base(connection: &Connection) -> Result<Url, Fault> {
     let bad = |why: &str| {
-        Fault::new(Code::BadArgument, format!("PROXMOX_URL is not usable: {why}")).hint("it looks like https://node:8006")
+        Fault::new(Code::BadArgument, format!("PROXMOX_URL is not usable: {why}"))
+            .hint("it looks like https://node:8006")
     };
     let url = Url::parse(&connection.url).map_err(|error| bad(&error.to_string()))?;
     let loopback = match url.host_str() {
@@ -215,7 +217,10 @@ fn base(connection: &Connection) -> Result<Url, Fault> {
         Some(_) => false,
     };
     if connection.only_loopback && !loopback {
-        return Err(Fault::new(Code::Blocked, format!("a rehearsal contacts this machine only, not {}", url.host_str().unwrap_or_default())));
+        return Err(Fault::new(
+            Code::Blocked,
+            format!("a rehearsal contacts this machine only, not {}", url.host_str().unwrap_or_default()),
+        ));
     }
     match url.scheme() {
         "https" => {}
@@ -234,5 +239,10 @@ fn base(connection: &Connection) -> Result<Url, Fault> {
 
 fn scrub(scrubber: &Scrubber, fault: Fault) -> Fault {
     let details = fault.details.into_iter().map(|(name, detail)| (name, scrubber.value(detail))).collect();
-    Fault { code: fault.code, message: scrubber.text(&fault.message), hint: fault.hint.map(|hint| scrubber.text(&hint)), details }
+    Fault {
+        code: fault.code,
+        message: scrubber.text(&fault.message),
+        hint: fault.hint.map(|hint| scrubber.text(&hint)),
+        details,
+    }
 }

@@ -31,6 +31,7 @@ impl Clock for WallClock {
         self.start.elapsed()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(time))
     }

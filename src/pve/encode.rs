@@ -28,7 +28,10 @@ pub fn wire_value(method: &Method, name: &str, value: &Value) -> Result<Vec<Stri
     if is_ssh_keys(name) {
         let keys = ssh_keys(name, value)?;
         let encoded = schema.is_some_and(is_urlencoded);
-        return Ok(keys.map(|keys| if encoded { utf8_percent_encode(&keys, COMPONENT).to_string() } else { keys }).into_iter().collect());
+        return Ok(keys
+            .map(|keys| if encoded { utf8_percent_encode(&keys, COMPONENT).to_string() } else { keys })
+            .into_iter()
+            .collect());
     }
     let any = Schema::default();
     let schema = schema.unwrap_or(&any);
@@ -42,9 +45,7 @@ pub fn wire_value(method: &Method, name: &str, value: &Value) -> Result<Vec<Stri
             let texts: Result<Vec<String>, Fault> = items.iter().map(|item| scalar(name, &any, item)).collect();
             Ok(vec![texts?.join(",")])
         }
-        one if schema.kind == Kind::Array => {
-            Ok(vec![scalar(name, schema.items.as_deref().unwrap_or(&any), one)?])
-        }
+        one if schema.kind == Kind::Array => Ok(vec![scalar(name, schema.items.as_deref().unwrap_or(&any), one)?]),
         one => Ok(vec![scalar(name, schema, one)?]),
     }
 }
@@ -57,7 +58,10 @@ fn scalar(name: &str, schema: &Schema, value: &Value) -> Result<String, Fault> {
         Value::String(text) => text,
         Value::Object(keys) => return property_string(name, keys),
         Value::Array(_) | Value::Null => {
-            return Err(Fault::new(Code::BadArgument, format!("'{name}': a list or nothing cannot stand inside a list")));
+            return Err(Fault::new(
+                Code::BadArgument,
+                format!("'{name}': a list or nothing cannot stand inside a list"),
+            ));
         }
     };
     if schema.kind == Kind::Boolean || takes_bare_switch(schema) {
@@ -93,13 +97,16 @@ fn property_string(name: &str, keys: &Map<String, Value>) -> Result<String, Faul
         .map(|(key, value)| {
             let text = match value {
                 Value::Array(items) => {
-                    let items: Result<Vec<_>, _> = items.iter().map(|item| scalar(name, &Schema::default(), item)).collect();
+                    let items: Result<Vec<_>, _> =
+                        items.iter().map(|item| scalar(name, &Schema::default(), item)).collect();
                     items?.join(";")
                 }
                 one => scalar(name, &Schema::default(), one)?,
             };
             match text.contains(',') {
-                true => Err(Fault::new(Code::BadArgument, format!("'{name}': the value of '{key}' may not hold a comma"))),
+                true => {
+                    Err(Fault::new(Code::BadArgument, format!("'{name}': the value of '{key}' may not hold a comma")))
+                }
                 false => Ok(format!("{key}={text}")),
             }
         })
@@ -130,7 +137,12 @@ fn ssh_keys(name: &str, value: &Value) -> Result<Option<String>, Fault> {
         Value::Array(keys) if keys.iter().all(Value::is_string) => {
             keys.iter().filter_map(Value::as_str).map(str::trim).collect::<Vec<_>>().join("\n")
         }
-        _ => return Err(Fault::new(Code::BadArgument, format!("'{name}' takes public keys as text, one a line, or a list of them"))),
+        _ => {
+            return Err(Fault::new(
+                Code::BadArgument,
+                format!("'{name}' takes public keys as text, one a line, or a list of them"),
+            ));
+        }
     };
     let plain = plain_keys(&given);
     for line in plain.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -154,19 +166,29 @@ fn plain_keys(given: &str) -> String {
 fn check_key(name: &str, line: &str) -> Result<(), Fault> {
     let refuse = |message: String, hint: &str| Err(Fault::new(Code::BadArgument, message).hint(hint));
     if line.contains("PRIVATE KEY") {
-        return refuse(format!("'{name}' holds a private key"), "give the public half: the content of the file ending in .pub");
+        return refuse(
+            format!("'{name}' holds a private key"),
+            "give the public half: the content of the file ending in .pub",
+        );
     }
     const TYPES: [&str; 5] = ["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-", "cert-authority"];
     // Options such as `from="…"` may stand before the type.
-    let is_key = line.split_whitespace().any(|word| TYPES.iter().any(|kind| word.starts_with(kind))) && line.contains(' ');
+    let is_key =
+        line.split_whitespace().any(|word| TYPES.iter().any(|kind| word.starts_with(kind))) && line.contains(' ');
     if is_key {
         return Ok(());
     }
     let path = line.starts_with(['/', '~', '.']) || line.ends_with(".pub") || line.contains('\\');
     if path {
-        return refuse(format!("'{name}' takes the keys themselves, not the path of a file"), "read the file and give its content: ssh-ed25519 AAAA… comment");
+        return refuse(
+            format!("'{name}' takes the keys themselves, not the path of a file"),
+            "read the file and give its content: ssh-ed25519 AAAA… comment",
+        );
     }
-    refuse(format!("'{name}' holds a line that is no SSH public key"), "one key a line, as in authorized_keys: ssh-ed25519 AAAA… comment")
+    refuse(
+        format!("'{name}' holds a line that is no SSH public key"),
+        "one key a line, as in authorized_keys: ssh-ed25519 AAAA… comment",
+    )
 }
 
 /// Decodes what Proxmox keeps encoded: the SSH keys of a VM, in its configuration and in the rows about pending changes.

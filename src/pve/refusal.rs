@@ -39,9 +39,14 @@ pub(super) fn of_login(reply: &Reply) -> Fault {
     let fault = match reply.status {
         401 => unauthenticated(&said, false),
         502..=504 | 595..=599 => Fault::new(Code::Unreachable, said.or("nothing answers the login")).hint("try again"),
-        400 => Fault::new(Code::Unauthenticated, said.with_errors()).hint("the user is written with its realm: root@pam"),
-        _ => Fault::new(Code::Internal, format!("the login was not answered as Proxmox does: {}", said.or("no reason given")))
-            .hint("does PROXMOX_URL lead to the API itself?"),
+        400 => {
+            Fault::new(Code::Unauthenticated, said.with_errors()).hint("the user is written with its realm: root@pam")
+        }
+        _ => Fault::new(
+            Code::Internal,
+            format!("the login was not answered as Proxmox does: {}", said.or("no reason given")),
+        )
+        .hint("does PROXMOX_URL lead to the API itself?"),
     };
     fault.detail("status", reply.status)
 }
@@ -61,7 +66,8 @@ impl Said {
         let message = body.get("message").and_then(Value::as_str).map(str::trim).filter(|message| !message.is_empty());
         let plain = || {
             let text = reply.text();
-            let usable = !reply.is_json() && !reply.content_type.contains("html") && !text.trim_start().starts_with('<');
+            let usable =
+                !reply.is_json() && !reply.content_type.contains("html") && !text.trim_start().starts_with('<');
             if usable { text.trim().to_string() } else { String::new() }
         };
         let message = match message {
@@ -110,7 +116,11 @@ fn trimmed(error: Value) -> Value {
 
 /// Without control and direction characters, and not endless: it may hold what a guest or a stranger wrote.
 fn printable(text: &str) -> String {
-    let harmless = |c: &char| *c == '\n' || !(c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
+    let harmless = |c: &char| {
+        *c == '\n'
+            || !(c.is_control()
+                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
     let text: String = text.trim().chars().filter(harmless).take(MOST_CHARS + 1).collect();
     match text.char_indices().nth(MOST_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -144,6 +154,11 @@ fn forbidden(said: &Said, method: Option<&Method>) -> Fault {
     if words.contains("root@pam") || words.contains("only root") {
         return fault.hint(ROOT_ONLY);
     }
+    let needs = method.and_then(pve_catalog::permission::describe);
+    let fault = match &needs {
+        Some(needs) => fault.detail("needs", needs.clone()),
+        None => fault,
+    };
     match checked(&said.message) {
         Some((path, privileges)) => fault
             .hint(format!(
@@ -152,13 +167,15 @@ fn forbidden(said: &Said, method: Option<&Method>) -> Fault {
             ))
             .detail("path", path)
             .detail("privileges", privileges),
-        None => fault.hint(
-            "the account lacks a privilege; a token with privilege separation needs the role on itself as well as on its user",
-        ),
+        None => fault.hint(format!(
+            "the account needs {}; a token with privilege separation needs the role on itself as well as on its user",
+            needs.as_deref().unwrap_or("another privilege")
+        )),
     }
 }
 
-const ROOT_ONLY: &str = "only root@pam itself may do this, logged in with its password; no token and no other account can";
+const ROOT_ONLY: &str =
+    "only root@pam itself may do this, logged in with its password; no token and no other account can";
 
 /// The fault for a method that takes no tokens, before or after asking.
 pub(super) fn token_not_accepted(method: &str) -> Fault {
@@ -214,11 +231,31 @@ const WORDS: [(&[&str], Code, &str); 26] = [
         Code::NotSupported,
         "HA groups are gone since Proxmox VE 9: use the methods under /cluster/ha/rules",
     ),
-    (&["detected modified configuration"], Code::Conflict, "somebody changed it meanwhile: read it again, decide again, send the new digest"),
-    (&["no qemu guest agent configured"], Code::AgentOff, "switch it on in the VM's options (agent=1), then stop and start the VM"),
-    (&["qemu guest agent is not running"], Code::AgentNotRunning, "install and start qemu-guest-agent inside the guest, or wait until it has booted; if the agent was only just switched on, stop and start the VM"),
-    (&["qga command", "timeout"], Code::AgentTimeout, "the agent is there but did not answer in time: try again, or look at the load in the guest"),
-    (&["guest-", "got timeout"], Code::AgentTimeout, "the agent is there but did not answer in time: try again, or look at the load in the guest"),
+    (
+        &["detected modified configuration"],
+        Code::Conflict,
+        "somebody changed it meanwhile: read it again, decide again, send the new digest",
+    ),
+    (
+        &["no qemu guest agent configured"],
+        Code::AgentOff,
+        "switch it on in the VM's options (agent=1), then stop and start the VM",
+    ),
+    (
+        &["qemu guest agent is not running"],
+        Code::AgentNotRunning,
+        "install and start qemu-guest-agent inside the guest, or wait until it has booted; if the agent was only just switched on, stop and start the VM",
+    ),
+    (
+        &["qga command", "timeout"],
+        Code::AgentTimeout,
+        "the agent is there but did not answer in time: try again, or look at the load in the guest",
+    ),
+    (
+        &["guest-", "got timeout"],
+        Code::AgentTimeout,
+        "the agent is there but did not answer in time: try again, or look at the load in the guest",
+    ),
     (&["vm is locked"], Code::GuestLocked, LOCKED),
     (&["ct is locked"], Code::GuestLocked, LOCKED),
     (&["can't lock file"], Code::GuestLocked, LOCKED),
@@ -233,7 +270,11 @@ const WORDS: [(&[&str], Code, &str); 26] = [
     (&["already running"], Code::Conflict, "it runs already: nothing has to be done, or it must be stopped first"),
     (&["only root"], Code::Forbidden, ROOT_ONLY),
     (&["user != root@pam"], Code::Forbidden, ROOT_ONLY),
-    (&["vm.monitor", "privilege"], Code::BadArgument, "VM.Monitor is no privilege since Proxmox VE 9: VM.GuestAgent.* took its place for the agent, Sys.Audit for the monitor"),
+    (
+        &["vm.monitor", "privilege"],
+        Code::BadArgument,
+        "VM.Monitor is no privilege since Proxmox VE 9: VM.GuestAgent.* took its place for the agent, Sys.Audit for the monitor",
+    ),
     (&["hostname lookup", "failed"], Code::NotFound, "no node has this name: list the nodes"),
     (&["unable to find configuration file"], Code::NotFound, LIST_FIRST),
     (&["no such "], Code::NotFound, LIST_FIRST),
@@ -241,7 +282,8 @@ const WORDS: [(&[&str], Code, &str); 26] = [
     (&["not found"], Code::NotFound, LIST_FIRST),
 ];
 
-const LOCKED: &str = "another operation holds the guest: wait for it and try again; never unlock by hand while a task runs";
+const LOCKED: &str =
+    "another operation holds the guest: wait for it and try again; never unlock by hand while a task runs";
 const NOT_RUNNING: &str = "start the guest first";
 const EXISTS: &str = "choose another name or id, or change what exists; it was not touched";
 
@@ -256,7 +298,9 @@ fn by_words(said: &Said, status: u16) -> Fault {
     // A parameter that fits no pattern is a bad argument, even when its message has a familiar word in it.
     let verification = status == 400 && words.contains("parameter verification failed");
     let known = meaning(&words).filter(|(code, _)| {
-        !verification || matches!(code, Code::Conflict | Code::NotFound | Code::Forbidden) || words.contains("privilege")
+        !verification
+            || matches!(code, Code::Conflict | Code::NotFound | Code::Forbidden)
+            || words.contains("privilege")
     });
     if let Some((code, hint)) = known {
         let fault = Fault::new(code, said.with_errors()).hint(hint);
@@ -269,6 +313,7 @@ fn by_words(said: &Said, status: u16) -> Fault {
             .hint("the cluster has no majority of its nodes: it can be read, not changed, until nodes come back"),
         _ if words.contains("got timeout") => Fault::new(Code::Timeout, said.with_errors())
             .hint("Proxmox itself waited in vain: look at the state before you repeat it"),
-        _ => Fault::new(Code::Internal, said.with_errors()).hint("this is Proxmox's own message; its task log or journal may say more"),
+        _ => Fault::new(Code::Internal, said.with_errors())
+            .hint("this is Proxmox's own message; its task log or journal may say more"),
     }
 }

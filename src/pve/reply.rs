@@ -31,7 +31,8 @@ pub(super) enum Broken {
 impl Reply {
     /// Reads an answer to its end, or to `most` bytes.
     pub async fn read(mut response: Response, most: usize) -> Result<Reply, Broken> {
-        let header = |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let header =
+            |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let mut reply = Reply {
             status: response.status().as_u16(),
             reason: reason(&response),

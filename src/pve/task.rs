@@ -124,10 +124,25 @@ struct Watch<'a> {
 type Polled = Result<Option<Result<TaskEnd, Fault>>, Fault>;
 
 impl<'a> Watch<'a> {
-    fn of(client: &'a Client, policy: &'a Policy, upid: &'a str, progress: &'a dyn Progress) -> Result<Watch<'a>, Fault> {
+    fn of(
+        client: &'a Client,
+        policy: &'a Policy,
+        upid: &'a str,
+        progress: &'a dyn Progress,
+    ) -> Result<Watch<'a>, Fault> {
         let parsed: Upid = upid.parse().map_err(|error| Fault::new(Code::BadArgument, format!("{error}")))?;
         let node = parsed.node;
-        Ok(Watch { client, policy, progress, upid, node, seen: 0, tail: VecDeque::new(), warnings: VecDeque::new(), failures: 0 })
+        Ok(Watch {
+            client,
+            policy,
+            progress,
+            upid,
+            node,
+            seen: 0,
+            tail: VecDeque::new(),
+            warnings: VecDeque::new(),
+            failures: 0,
+        })
     }
 
     /// The state first: lines written between both requests are then read, and none is missed after the end.
@@ -206,7 +221,10 @@ impl<'a> Watch<'a> {
         }
         if let Some(count) = exit.strip_prefix("WARNINGS:") {
             let log = if self.warnings.is_empty() { &self.tail } else { &self.warnings };
-            return Ok(TaskEnd::Warnings { count: count.trim().parse().unwrap_or(1), log: log.iter().cloned().collect() });
+            return Ok(TaskEnd::Warnings {
+                count: count.trim().parse().unwrap_or(1),
+                log: log.iter().cloned().collect(),
+            });
         }
         let exit = redact::text(exit);
         let hint = meaning(&exit.to_lowercase()).map_or("the end of its log is in 'log'", |(_, hint)| hint);

@@ -9,9 +9,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 use sha2::{Digest, Sha256};
 
 use crate::config::Tls;
@@ -200,10 +198,9 @@ fn reason(host: &str, error: &rustls::Error) -> (String, &'static str) {
             "it names its host in the common name only, which no client accepts any more".into(),
             "make a new certificate with subject alternative names",
         ),
-        CertificateError::NotValidForNameContext { expected: ServerName::IpAddress(_), presented } => (
-            format!("the address {host} is not in it, it is made out to {}", names(presented)),
-            NAME,
-        ),
+        CertificateError::NotValidForNameContext { expected: ServerName::IpAddress(_), presented } => {
+            (format!("the address {host} is not in it, it is made out to {}", names(presented)), NAME)
+        }
         CertificateError::NotValidForNameContext { presented, .. } => {
             (format!("it is not made out to {host} but to {}", names(presented)), NAME)
         }

@@ -53,9 +53,12 @@ fn tls(error: &reqwest::Error, host: &str) -> Option<Fault> {
 
 /// Every error in the chain. An [`std::io::Error`] hides what it wraps from `source()`.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error| match error.downcast_ref::<std::io::Error>() {
-        Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
-        None => error.source(),
+    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| {
+        let error: &'e (dyn Error + 'static) = *error;
+        match error.downcast_ref::<std::io::Error>() {
+            Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
+            None => error.source(),
+        }
     })
 }
 

@@ -95,7 +95,8 @@ impl Masker<'_> {
 
     fn object(&mut self, map: &Map<String, Value>) -> Map<String, Value> {
         // Some answers are rows about a setting: `{"key": "cipassword", "value": …, "pending": …}`.
-        let row_of = map.get("key").and_then(Value::as_str).filter(|_| map.contains_key("value") || map.contains_key("pending"));
+        let row_of =
+            map.get("key").and_then(Value::as_str).filter(|_| map.contains_key("value") || map.contains_key("pending"));
         let secret_row = row_of.is_some_and(|setting| judge(None, setting) != Judgement::Plain);
         map.iter()
             .map(|(name, value)| {

@@ -1,6 +1,8 @@
 //! Integration tests of pvemcp: one binary, one file per subject.
 
+mod client;
 mod config;
 mod house;
 mod policy;
 mod readme;
+mod scripted;
