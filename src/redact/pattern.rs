@@ -19,7 +19,7 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\z)", "[REDACTED]"),
         // API tokens of Proxmox products: `user@realm!id=uuid` (`:` at backup servers). Who it is stays.
         (
-            r"(?i)((?:@|%40)[a-z][a-z0-9._-]*(?:!|%21)[a-z][a-z0-9._-]+(?:=|:|%3D|%3A| ))[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            r"(?i)((?:@|%40)[a-z][a-z0-9._-]*(?:!|%21)[a-z][a-z0-9._-]*(?:=|:|%3D|%3A| ))[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
             "$1[REDACTED]",
         ),
         (r"(?i)(PVEAPIToken(?:=|%3D| )[^\s=;%]+(?:=|%3D))[^\s;,&]+", "$1[REDACTED]"),

@@ -5,4 +5,7 @@ mod config;
 mod house;
 mod policy;
 mod readme;
+mod redaction;
 mod scripted;
+mod tasks;
+mod tls;
