@@ -19,7 +19,7 @@ pub struct SecretRules {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretRule {
-    /// Names of parameters and answer fields, compared without case.
+    /// Names of parameters and answer fields, compared without case; `*` is every field.
     pub names: Vec<String>,
     /// Glob over the template; none for every method.
     #[serde(default)]
@@ -72,7 +72,7 @@ impl SecretRules {
         let unused = |rule: &&SecretRule| {
             !methods.iter().any(|(verb, template)| {
                 rule.holds_for(Some((*verb, template)))
-                    && rule.names.iter().any(|name| has_field(*verb, template, name))
+                    && rule.names.iter().any(|name| name == "*" || has_field(*verb, template, name))
             })
         };
         self.rule.iter().filter(unused).map(|rule| format!("secrets.toml: nothing has {:?}", rule.names)).collect()
@@ -81,7 +81,7 @@ impl SecretRules {
 
 impl SecretRule {
     fn names_field(&self, field: &str) -> bool {
-        self.names.iter().any(|name| name.eq_ignore_ascii_case(field))
+        self.names.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field))
     }
 
     fn holds_for(&self, method: Option<(Verb, &str)>) -> bool {

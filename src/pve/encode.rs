@@ -216,3 +216,84 @@ fn decode_keys(value: &mut Value) {
         *text = plain_keys(text);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pve_catalog::{Catalog, Method, Verb};
+    use serde_json::{Value, json};
+
+    use super::{plain_keys, wire_value};
+    use crate::error::{Code, Fault};
+
+    const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA+/b== me@host:1";
+    const ENCODED: &str = "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIA%2B%2Fb%3D%3D%20me%40host%3A1";
+
+    fn method(verb: Verb, path: &str) -> &'static Method {
+        Catalog::embedded().get(verb, path).expect("a method of the catalogue")
+    }
+
+    fn vm(name: &str, value: Value) -> Result<Vec<String>, Fault> {
+        wire_value(method(Verb::Post, "/nodes/{node}/qemu"), name, &value)
+    }
+
+    #[test]
+    fn booleans_are_digits_whatever_the_caller_wrote() {
+        for yes in [json!(true), json!(1), json!("1"), json!("true"), json!("True"), json!("yes"), json!("on")] {
+            assert_eq!(vm("onboot", yes.clone()), Ok(vec!["1".into()]), "{yes}");
+        }
+        for no in [json!(false), json!(0), json!("0"), json!("FALSE"), json!("no"), json!("off")] {
+            assert_eq!(vm("onboot", no.clone()), Ok(vec!["0".into()]), "{no}");
+        }
+        assert_eq!(vm("onboot", json!("maybe")), Ok(vec!["maybe".into()]), "verification will say so");
+        assert_eq!(vm("agent", json!("true")), Ok(vec!["1".into()]), "a bare value of a boolean key");
+        assert_eq!(vm("agent", json!(true)), Ok(vec!["1".into()]));
+        assert_eq!(vm("name", json!("true")), Ok(vec!["true".into()]), "a name is a name");
+    }
+
+    #[test]
+    fn numbers_nothing_lists_and_property_strings() {
+        assert_eq!(vm("memory", json!(2048)), Ok(vec!["2048".into()]));
+        assert_eq!(vm("memory", json!(2048.0)), Ok(vec!["2048".into()]));
+        assert_eq!(vm("cpulimit", json!(0.5)), Ok(vec!["0.5".into()]));
+        assert_eq!(vm("memory", Value::Null), Ok(vec![]), "what was not given is not sent");
+        assert_eq!(vm("tags", json!(["a", "b"])), Ok(vec!["a,b".into()]));
+        assert_eq!(
+            vm("agent", json!({"enabled": true, "type": "virtio", "x": null})),
+            Ok(vec!["enabled=1,type=virtio".into()])
+        );
+        assert_eq!(vm("net0", json!("virtio,bridge=vmbr0")), Ok(vec!["virtio,bridge=vmbr0".into()]));
+        let exec = method(Verb::Post, "/nodes/{node}/qemu/{vmid}/agent/exec");
+        assert_eq!(wire_value(exec, "command", &json!(["ls", "-l a"])), Ok(vec!["ls".into(), "-l a".into()]));
+        assert_eq!(wire_value(exec, "command", &json!("ls -l a")), Ok(vec!["ls -l a".into()]), "never split");
+    }
+
+    #[test]
+    fn ssh_keys_are_encoded_once() {
+        let twice = ENCODED.replace('%', "%25");
+        for given in [json!(KEY), json!([KEY]), json!(format!("{KEY}\n")), json!(ENCODED), json!(twice)] {
+            assert_eq!(vm("sshkeys", given.clone()), Ok(vec![ENCODED.into()]), "{given}");
+        }
+        assert_eq!(vm("sshkeys", json!([KEY, KEY])), Ok(vec![format!("{ENCODED}%0A{ENCODED}")]));
+        assert_eq!(plain_keys(ENCODED), KEY);
+        let container = method(Verb::Post, "/nodes/{node}/lxc");
+        let plain = wire_value(container, "ssh-public-keys", &json!([KEY, KEY]));
+        assert_eq!(plain, Ok(vec![format!("{KEY}\n{KEY}")]), "containers take plain text");
+    }
+
+    #[test]
+    fn what_is_no_public_key_is_refused_with_advice() {
+        let cases = [
+            ("~/.ssh/id_ed25519.pub", "the path of a file"),
+            ("/root/.ssh/authorized_keys", "the path of a file"),
+            ("C:\\Users\\me\\id_rsa.pub", "the path of a file"),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----", "a private key"),
+            ("hello", "no SSH public key"),
+        ];
+        for (given, words) in cases {
+            let fault = vm("sshkeys", json!(given)).expect_err("no key");
+            assert_eq!(fault.code, Code::BadArgument);
+            assert!(fault.message.contains(words), "{given}: {fault}");
+            assert!(fault.hint.is_some());
+        }
+    }
+}

@@ -9,7 +9,7 @@ use pvemcp::policy::ApiCall;
 use pvemcp::redact::{self, MASK, View};
 use serde_json::json;
 
-use crate::scripted::{Scripted, call, permit, status};
+use crate::scripted::{Scripted, call, permit, reply, status};
 
 fn shown(verb: Verb, path: &str, sensitive: bool, answer: serde_json::Value) -> redact::Shown {
     let access = Access { sensitive, ..Access::default() };
@@ -41,6 +41,9 @@ fn fields_by_name_and_path() {
     let masked =
         shown(Verb::Get, "/nodes/pve1/subscription", true, json!({"key": "pve2c-1234567890", "status": "active"}));
     assert_eq!(masked.value, json!({"key": MASK, "status": "active"}));
+
+    let schema = json!([{"schema": {"fields": {"CF_Key": {"type": "string"}}}}]);
+    assert_eq!(shown(Verb::Get, "/cluster/acme/challenge-schema", false, schema.clone()).value, schema);
 
     let list = json!([{"storage": "pbs", "password": null, "encryption-key": "12:34", "keyring": ""}]);
     let masked = shown(Verb::Get, "/storage", false, list);
@@ -160,11 +163,21 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let echoed = canary.clone();
-            let server = Scripted::start(move |_, request| {
-                let plain = percent_encoding::percent_decode_str(&request.target.replace('+', " ")).decode_utf8_lossy().into_owned();
+            let server = Scripted::start(move |before, request| {
+                let query = request.target.replace('+', " ");
+                let plain = percent_encoding::percent_decode_str(&query).decode_utf8_lossy().into_owned();
                 let echo = format!("{} {plain} {} {echoed}", request.body, request.target);
-                let line = format!("500 bad {}", echo.lines().next().unwrap_or_default());
-                status(&line, &json!({"data": null, "message": echo, "errors": {"password": echo, "x": {"deep": [echo]}}}).to_string())
+                let encoded = percent_encoding::utf8_percent_encode(&echoed, percent_encoding::NON_ALPHANUMERIC).to_string();
+                match before % 4 {
+                    // The reason phrase alone: the first line of what is said.
+                    0 => status(&format!("500 bad {}", echoed.lines().next().unwrap_or_default()), ""),
+                    1 => status(&format!("500 bad {encoded}"), ""),
+                    2 => reply("500 x", "text/plain", echo.as_bytes()),
+                    _ => {
+                        let errors = json!({"password": echo, "x": {"deep": [echo]}});
+                        status("500 x", &json!({"data": null, "message": echo, "errors": errors}).to_string())
+                    }
+                }
             })
             .await;
             // Tokens are refused by some methods before anything is sent.
