@@ -54,6 +54,7 @@ fn main() -> Result<(), String> {
         privileges: privileges.into_values().flatten().collect(),
         roles: toml(data, "roles")?,
         glossary: toml(data, "glossary")?,
+        examples: toml(data, "examples")?,
     };
     let facts = fs::read_to_string(data.join("facts.jsonl")).map_err(|e| format!("facts.jsonl: {e}"))?;
     #[expect(clippy::disallowed_methods, reason = "how cargo tells a build script where to write")]
@@ -63,7 +64,10 @@ fn main() -> Result<(), String> {
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
     fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
     let tables = postcard::to_stdvec(&tables).map_err(|e| e.to_string())?;
-    fs::write(out.join("tables.postcard"), tables).map_err(|e| e.to_string())
+    fs::write(out.join("tables.postcard"), tables).map_err(|e| e.to_string())?;
+    let ranges: std::collections::BTreeMap<String, (u32, u32)> = toml(data, "ranges")?;
+    let ranges = postcard::to_stdvec(&ranges).map_err(|e| e.to_string())?;
+    fs::write(out.join("ranges.postcard"), ranges).map_err(|e| e.to_string())
 }
 
 fn toml<T: serde::de::DeserializeOwned>(data: &Path, name: &str) -> Result<T, String> {

@@ -5,7 +5,7 @@
 //! Lengths, bounds, patterns and defaults are told in `full`; either way the real check is `verify`, on Proxmox's terms.
 //! The root is always a plain object without `$ref`, `anyOf` or `oneOf`, because clients drop tools that have them.
 
-mod flat;
+pub(crate) mod flat;
 mod parameter;
 mod result;
 

@@ -9,26 +9,33 @@
 //! - [`schema`]: the schema dialect as types. [`verb`], [`gate`]: small vocabularies.
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
-//! - [`json_schema`]: facts -> JSON Schema of a tool.
+//! - [`json_schema`]: facts -> JSON Schema of a tool. [`example`]: the smallest call that works.
+//! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
+//! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields
 //!   hold secrets. [`encode`]: both -> stored form.
 
 pub mod arguments;
 pub mod decide;
 pub mod encode;
+pub mod example;
+pub mod format;
 pub mod gate;
 mod glob;
 pub mod import;
 pub mod json_schema;
 pub mod name;
 pub mod path;
+pub mod pattern;
 pub mod permission;
+pub mod property;
 mod record;
 pub mod schema;
 pub mod secrets;
 pub mod tables;
 pub mod upid;
 pub mod verb;
+pub mod verify;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};

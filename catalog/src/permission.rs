@@ -4,6 +4,7 @@
 //! [`authorize`] puts both together the way Proxmox does, down to the wording of the refusal.
 
 mod access;
+mod caller;
 mod describe;
 mod effective;
 mod expression;

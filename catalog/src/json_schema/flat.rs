@@ -1,6 +1,8 @@
 //! A method's parameters in one list, whatever way its schema groups them.
 
-use crate::schema::Schema;
+use std::sync::LazyLock;
+
+use crate::schema::{Kind, Schema};
 use crate::{Method, path};
 
 /// One parameter.
@@ -32,15 +34,24 @@ impl<'s> Flat<'s> {
     }
 }
 
-/// Path parameters in the order of the path, then required ones, then the others.
+/// For a value of the path about which the document says nothing.
+static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema { kind: Kind::String, ..Schema::default() });
+
+/// Path parameters in the order of the path, then required ones, then the others. Every path parameter is required, whatever its schema says.
 pub fn flatten(method: &Method) -> Vec<Flat<'_>> {
     let mut found = Vec::new();
     collect(method.parameters(), true, &mut found);
+    let in_path: Vec<&str> = path::placeholders(method.path).collect();
+    for name in &in_path {
+        match found.iter_mut().find(|flat| flat.name == *name) {
+            Some(flat) => flat.required = true,
+            None => add(&mut found, name, &TEXT, true),
+        }
+    }
     let plain: Vec<&str> = found.iter().filter(|flat| flat.family().is_none()).map(|flat| flat.name).collect();
     for flat in &mut found {
         flat.stem_taken = flat.family().is_some_and(|family| plain.contains(&family));
     }
-    let in_path: Vec<&str> = path::placeholders(method.path).collect();
     let rank = |flat: &Flat<'_>| match in_path.iter().position(|name| *name == flat.name) {
         Some(at) => at,
         None if flat.required => in_path.len(),
@@ -53,7 +64,7 @@ pub fn flatten(method: &Method) -> Vec<Flat<'_>> {
 /// `always`: whether this part holds for every call, so that what it requires is required.
 fn collect<'s>(schema: &'s Schema, always: bool, found: &mut Vec<Flat<'s>>) {
     for (name, property) in schema.properties.iter() {
-        add(found, name, property, always && !property.optional);
+        add(found, name, property, always && required(property));
     }
     if let (Some(name), Some(property)) = (&schema.type_property, &schema.type_schema) {
         add(found, name, property, always && !property.optional);
@@ -70,6 +81,11 @@ fn collect<'s>(schema: &'s Schema, always: bool, found: &mut Vec<Flat<'s>>) {
             add(found, name, property, in_every_variant(name));
         }
     }
+}
+
+/// A property that is only for some types, or optional for one of them, is not required of every call.
+fn required(property: &Schema) -> bool {
+    !property.optional && property.instance_types.is_empty() && property.one_of.iter().all(|variant| !variant.optional)
 }
 
 fn add<'s>(found: &mut Vec<Flat<'s>>, name: &'s str, schema: &'s Schema, required: bool) {

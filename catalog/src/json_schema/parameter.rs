@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::flat::Flat;
 use super::{Detail, LONGEST_GRAMMAR};
 use crate::schema::{Format, Kind, Schema};
-use crate::{Catalog, Method};
+use crate::{Catalog, Method, property, verify};
 
 /// More choices than this are told as ranges in a compact schema: they are numbered disks.
 const MOST_CHOICES: usize = 40;
@@ -15,23 +15,31 @@ pub fn schema(method: &Method, flat: &Flat<'_>, detail: Detail) -> Map<String, V
     let alternatives = alternatives(flat);
     let mut out = Map::new();
     let mut says: Vec<String> = Vec::new();
+    let last = verify::range(method.parameters(), flat.name).map_or(String::new(), |(_, last)| last.to_string());
     match flat.family() {
         Some(family) if !flat.stem_taken => {
             out.insert("type".into(), "object".into());
             if detail == Detail::Full {
                 out.insert("additionalProperties".into(), json!({"type": "string"}));
             }
-            says.push(format!("{{\"0\": …}} or {family}0…"));
+            says.push(format!("{family}0…{family}{last} by index"));
         }
         Some(family) => {
             out.insert("type".into(), "string".into());
-            says.push(format!("and {family}1…"));
+            says.push(format!("up to {family}{last}"));
         }
         None => says.extend(value(&mut out, &alternatives, detail)),
     }
-    says.extend(words(method, flat, &alternatives).map(str::to_string));
-    says.extend(alternatives.first().and_then(|schema| grammar(schema)));
+    let words = words(method, flat, &alternatives).unwrap_or_default();
+    let instead = words.strip_prefix('=').map(str::trim_start);
+    says.push(instead.unwrap_or(words).to_string());
+    if instead.is_none() || detail == Detail::Full {
+        says.extend(alternatives.first().and_then(|schema| grammar(schema)));
+    }
+    let list = list(&alternatives);
+    says.extend(list.filter(|_| !words.contains(',') && !words.contains("separated")).map(String::from));
     says.extend(facts(&alternatives, detail));
+    says.retain(|text| !text.is_empty());
     if !says.is_empty() {
         out.insert("description".into(), says.join("; ").into());
     }
@@ -143,10 +151,11 @@ fn portable(pattern: &str) -> Option<String> {
     plain.then(|| format!("^(?:{pattern})$"))
 }
 
-/// Our words: those on this parameter of this method, else on its name and type, else on its name.
+/// Our words: those on this parameter of this method, else on its name and type, else on its name (`net[n]` for a
+/// family). Behind a `=` they stand for the grammar in a compact schema.
 fn words(method: &Method, flat: &Flat<'_>, alternatives: &[&Schema]) -> Option<&'static str> {
     let glossary = &Catalog::tables().glossary;
-    let name = flat.family().unwrap_or(flat.name);
+    let name = flat.name;
     let kind = alternatives.first().map_or(Kind::Any, |schema| schema.kind).word();
     let own = glossary.get(&format!("{}#{name}", method.key()));
     let found = own.or_else(|| glossary.get(&format!("{name}:{kind}"))).or_else(|| glossary.get(name));
@@ -155,16 +164,19 @@ fn words(method: &Method, flat: &Flat<'_>, alternatives: &[&Schema]) -> Option<&
 
 /// The grammar of a property string, or of those in a list.
 fn grammar(schema: &Schema) -> Option<String> {
-    let _ = (schema, LONGEST_GRAMMAR);
-    None
+    let schema = schema.items.as_deref().filter(|_| schema.kind == Kind::Array).unwrap_or(schema);
+    property::keys(schema).map(|keys| property::grammar(keys, LONGEST_GRAMMAR))
+}
+
+/// How a list is written in one text.
+fn list(alternatives: &[&Schema]) -> Option<&'static str> {
+    let first = alternatives.first()?;
+    (first.is_list() && first.kind == Kind::String && property::keys(first).is_none()).then_some("comma-separated")
 }
 
 /// What only text can say.
 fn facts(alternatives: &[&Schema], detail: Detail) -> Vec<String> {
     let mut facts = Vec::new();
-    if alternatives.first().is_some_and(|schema| schema.is_list() && schema.kind == Kind::String) {
-        facts.push("comma-separated".to_string());
-    }
     if let [only] = alternatives
         && let Some(other) = &only.requires
     {

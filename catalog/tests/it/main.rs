@@ -1,8 +1,12 @@
 //! Tests of the catalogue through its public door.
 
 mod decisions;
+mod examples;
+mod format;
 mod json_schema;
+mod oracle;
 mod permission;
 mod recorded;
 mod secrets;
 mod upid;
+mod verify;

@@ -211,3 +211,18 @@ fn permissions_are_told_in_one_line() {
     let lines: BTreeSet<String> = Catalog::embedded().methods().iter().filter_map(describe).collect();
     insta::assert_snapshot!(lines.into_iter().collect::<Vec<_>>().join("\n"));
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_without_panic(text in "((user|group|role|acl|pool|token):[a-z0-9@!:,/%. é-]{0,60}\\n){0,6}|\\PC{0,80}") {
+        let (access, _) = AccessConfig::parse(&text);
+        let (again, _) = AccessConfig::parse(&access.print());
+        proptest::prop_assert_eq!(again.users.len(), access.users.len());
+    }
+
+    #[test]
+    fn any_path_and_caller_are_judged_without_panic(authid in "\\PC{0,20}|(root@pam|alice@pve)!?[a-z0-9]{0,4}", path in "\\PC{0,20}") {
+        let held = world().effective(&authid, &path);
+        proptest::prop_assert!(held.keys().all(|privilege| privileges().contains(privilege)));
+    }
+}

@@ -1,0 +1,77 @@
+//! Verified parameters and the ways to read them.
+
+use serde_json::{Map, Value};
+
+/// Parameters of a call, those of the path included. Scalars may be text, number or boolean, as the client sent them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params(pub Map<String, Value>);
+
+impl Params {
+    /// Whether it was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A scalar as text; lists are joined by `,`.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.0.get(name).and_then(scalar)
+    }
+
+    /// A required scalar as text: verification has seen to it that it is there.
+    pub fn text(&self, name: &str) -> String {
+        self.get(name).unwrap_or_default()
+    }
+
+    /// An integer.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.get(name)?.trim_start_matches('+').trim_end().parse().ok()
+    }
+
+    /// A boolean: `None` when not given.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).map(|text| text == "1")
+    }
+
+    /// A boolean that is off when not given.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.flag(name) == Some(true)
+    }
+
+    /// A list: an array, or text that Proxmox splits at commas, semicolons, white space and NUL.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        match self.0.get(name) {
+            Some(Value::Array(items)) => items.iter().filter_map(scalar).collect(),
+            Some(other) => scalar(other).map(|text| split_list(&text)).unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Name and raw value of each.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// A copy without some names: what is left to store.
+    pub fn without(&self, names: &[&str]) -> Map<String, Value> {
+        let kept = self.iter().filter(|(name, _)| !names.contains(name));
+        kept.map(|(name, value)| (name.to_string(), value.clone())).collect()
+    }
+}
+
+/// Text of a scalar: booleans as `1` and `0`.
+pub(crate) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(on) => Some(if *on { "1" } else { "0" }.into()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(items) => Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(",")),
+        Value::Null | Value::Object(_) => None,
+    }
+}
+
+/// Splits a list in one text, as Proxmox does.
+pub(crate) fn split_list(text: &str) -> Vec<String> {
+    let nul = text.contains('\0');
+    let separator = |c: char| if nul { c == '\0' } else { matches!(c, ',' | ';') || c.is_whitespace() };
+    text.split(separator).filter(|part| !part.is_empty()).map(str::to_string).collect()
+}

@@ -1,0 +1,292 @@
+//! What running tasks will still do, and the one place where a task begins, ends, fails or is stopped.
+//!
+//! A behaviour describes a task with [`NewTask`]; [`Workers`] keeps its closures beside the world. Nothing runs in the
+//! background: whoever takes the lock first lets [`Workers::settle`] finish what is due at that moment, in order.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use pve_catalog::upid::Upid;
+
+use crate::world::{Line, Task, World};
+
+/// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
+pub(crate) type Act = Box<dyn FnOnce(&mut Run<'_>) -> Result<(), String> + Send>;
+
+/// A task that is about to start: what it is, how long it takes, what it does.
+pub(crate) struct NewTask {
+    worker_type: String,
+    id: String,
+    node: String,
+    user: String,
+    lasts: Duration,
+    lines: Vec<(Duration, String)>,
+    begin: Option<Act>,
+    finish: Option<Act>,
+    undo: Option<Act>,
+}
+
+/// The world as a worker sees it while one of its acts runs.
+pub(crate) struct Run<'a> {
+    /// The cluster.
+    pub world: &'a mut World,
+    /// Seconds since the epoch.
+    pub now: i64,
+    /// The task's own identifier.
+    pub upid: &'a str,
+    /// Who started it.
+    pub user: &'a str,
+    /// Where it runs.
+    pub node: &'a str,
+    lines: Vec<String>,
+    warnings: u32,
+    locks: Vec<u32>,
+    spawned: Vec<NewTask>,
+}
+
+impl Run<'_> {
+    /// Writes a log line.
+    pub fn log(&mut self, line: impl Into<String>) {
+        self.lines.push(line.into());
+    }
+
+    /// Writes a warning; a task with warnings ends `WARNINGS: n`.
+    pub fn warn(&mut self, text: &str) {
+        self.lines.push(format!("WARN: {text}"));
+        self.warnings += 1;
+    }
+
+    /// Sets a guest's configuration lock until this task ends.
+    pub fn lock(&mut self, vmid: u32, lock: &str) {
+        if let Some(guest) = self.world.guests.get_mut(&vmid) {
+            guest.config.insert("lock".into(), lock.into());
+            self.locks.push(vmid);
+        }
+    }
+
+    /// Starts another task when this act is done; it runs as the same user unless told otherwise.
+    pub fn spawn(&mut self, task: NewTask) {
+        self.spawned.push(task);
+    }
+}
+
+impl NewTask {
+    /// A task that takes three seconds and does nothing yet.
+    pub fn new(node: &str, user: &str, worker_type: &str, id: &str) -> NewTask {
+        NewTask {
+            worker_type: worker_type.into(),
+            id: id.into(),
+            node: node.into(),
+            user: user.into(),
+            lasts: Duration::from_secs(3),
+            lines: Vec::new(),
+            begin: None,
+            finish: None,
+            undo: None,
+        }
+    }
+
+    /// How long it takes, in virtual time.
+    pub fn lasts(mut self, lasts: Duration) -> NewTask {
+        self.lasts = lasts;
+        self
+    }
+
+    /// A log line at its start.
+    pub fn line(self, text: impl Into<String>) -> NewTask {
+        self.line_after(Duration::ZERO, text)
+    }
+
+    /// A log line some time after its start.
+    pub fn line_after(mut self, after: Duration, text: impl Into<String>) -> NewTask {
+        self.lines.push((after, text.into()));
+        self
+    }
+
+    /// What happens at its start, within the call that makes it: late checks and locks. An error ends it at once.
+    pub fn begin(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
+        self.begin = Some(Box::new(act));
+        self
+    }
+
+    /// What happens when its time is over: the change itself. Locks that `begin` took are already released.
+    pub fn finish(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
+        self.finish = Some(Box::new(act));
+        self
+    }
+
+    /// What happens when it is stopped, or when `finish` fails: taking back what `begin` did beyond locks.
+    pub fn undo(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
+        self.undo = Some(Box::new(act));
+        self
+    }
+}
+
+#[derive(Default)]
+struct Work {
+    finish: Option<Act>,
+    undo: Option<Act>,
+}
+
+/// The closures of running tasks, by UPID.
+#[derive(Default)]
+pub(crate) struct Workers {
+    works: HashMap<String, Work>,
+}
+
+/// How many ended tasks are remembered.
+const REMEMBERED: usize = 2000;
+
+impl Workers {
+    /// Starts a task and answers its UPID.
+    pub fn start(&mut self, world: &mut World, now_ms: i64, task: NewTask) -> String {
+        let starttime = now_ms.div_euclid(1000);
+        let pid = world.next_pid();
+        let booted = world.nodes.get(&task.node).and_then(|node| node.booted).unwrap_or(starttime - 864_000);
+        let pstart = u64::try_from((starttime - booted).max(0) * 100 + now_ms.rem_euclid(1000) / 10).unwrap_or(0);
+        let upid = Upid {
+            node: task.node.clone(),
+            pid,
+            pstart,
+            starttime: u32::try_from(starttime).unwrap_or(u32::MAX),
+            worker_type: task.worker_type.clone(),
+            id: task.id.clone(),
+            user: task.user.clone(),
+        }
+        .to_string();
+        let log = task.lines.into_iter().map(|(after, text)| Line { at_ms: now_ms + millis(after), text }).collect();
+        world.say(starttime, &task.node, &task.user, "pvedaemon", format!("starting task {upid}"));
+        world.tasks.push(Task {
+            upid: upid.clone(),
+            node: task.node,
+            pid,
+            pstart,
+            starttime,
+            worker_type: task.worker_type,
+            id: task.id,
+            user: task.user,
+            ends_ms: now_ms + millis(task.lasts),
+            endtime: None,
+            exitstatus: None,
+            log,
+            warnings: 0,
+            locks: Vec::new(),
+        });
+        self.works.insert(upid.clone(), Work { finish: task.finish, undo: task.undo });
+        if let Some(begin) = task.begin
+            && let Err(error) = self.act(world, now_ms, &upid, begin)
+        {
+            self.works.remove(&upid);
+            self.end(world, now_ms, &upid, Err(error));
+        }
+        self.settle(world, now_ms);
+        forget_old(world);
+        upid
+    }
+
+    /// Ends every task whose time is over, in the order of their ends.
+    pub fn settle(&mut self, world: &mut World, now_ms: i64) {
+        loop {
+            let due = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
+            let Some(first) = due.min_by_key(|task| task.ends_ms) else { return };
+            let (upid, ends_ms) = (first.upid.clone(), first.ends_ms);
+            let work = self.works.remove(&upid).unwrap_or_default();
+            release_locks(world, &upid);
+            let mut result = Ok(());
+            if let Some(finish) = work.finish {
+                result = self.act(world, ends_ms, &upid, finish);
+            }
+            if let (Err(_), Some(undo)) = (&result, work.undo) {
+                let _undone = self.act(world, ends_ms, &upid, undo);
+            }
+            self.end(world, ends_ms, &upid, result);
+        }
+    }
+
+    /// Stops a running task the way a signal does. Nothing happens when it is over.
+    pub fn stop(&mut self, world: &mut World, now_ms: i64, upid: &str) {
+        let Some(task) = world.tasks.iter().find(|task| task.upid == upid && task.running()) else { return };
+        let vzdump = task.worker_type == "vzdump";
+        let text = if vzdump { "interrupted by signal" } else { "received interrupt" };
+        let work = self.works.remove(upid).unwrap_or_default();
+        release_locks(world, upid);
+        if let Some(undo) = work.undo {
+            let _undone = self.act(world, now_ms, upid, undo);
+        }
+        self.end(world, now_ms, upid, Err(text.into()));
+    }
+
+    fn act(&mut self, world: &mut World, at_ms: i64, upid: &str, act: Act) -> Result<(), String> {
+        let (user, node) = match world.tasks.iter().find(|task| task.upid == upid) {
+            Some(task) => (task.user.clone(), task.node.clone()),
+            None => return Ok(()),
+        };
+        let now = at_ms.div_euclid(1000);
+        let mut run = Run {
+            world,
+            now,
+            upid,
+            user: &user,
+            node: &node,
+            lines: Vec::new(),
+            warnings: 0,
+            locks: Vec::new(),
+            spawned: Vec::new(),
+        };
+        let result = act(&mut run);
+        let Run { world, lines, warnings, locks, spawned, .. } = run;
+        if let Some(task) = world.tasks.iter_mut().find(|task| task.upid == upid) {
+            task.log.extend(lines.into_iter().map(|text| Line { at_ms, text }));
+            task.warnings += warnings;
+            task.locks.extend(locks);
+        }
+        for task in spawned {
+            self.start(world, at_ms, task);
+        }
+        result
+    }
+
+    fn end(&mut self, world: &mut World, at_ms: i64, upid: &str, result: Result<(), String>) {
+        release_locks(world, upid);
+        let Some(task) = world.tasks.iter_mut().find(|task| task.upid == upid) else { return };
+        let (status, last) = match result {
+            Ok(()) if task.warnings > 0 => {
+                let status = format!("WARNINGS: {}", task.warnings);
+                (status.clone(), format!("TASK {status}"))
+            }
+            Ok(()) => ("OK".to_string(), "TASK OK".to_string()),
+            Err(error) => {
+                let error = error.trim_end().replace('\n', " ");
+                (error.clone(), format!("TASK ERROR: {error}"))
+            }
+        };
+        task.log.retain(|line| line.at_ms <= at_ms);
+        task.log.sort_by_key(|line| line.at_ms);
+        task.log.push(Line { at_ms, text: last });
+        task.endtime = Some(at_ms.div_euclid(1000));
+        task.ends_ms = at_ms;
+        task.exitstatus = Some(status.clone());
+        let (node, user) = (task.node.clone(), task.user.clone());
+        world.say(at_ms.div_euclid(1000), &node, &user, "pvedaemon", format!("end task {upid} {status}"));
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
+}
+
+fn release_locks(world: &mut World, upid: &str) {
+    let Some(task) = world.tasks.iter_mut().find(|task| task.upid == upid) else { return };
+    for vmid in std::mem::take(&mut task.locks) {
+        if let Some(guest) = world.guests.get_mut(&vmid) {
+            guest.config.shift_remove("lock");
+        }
+    }
+}
+
+fn forget_old(world: &mut World) {
+    while world.tasks.len() > REMEMBERED {
+        let Some(at) = world.tasks.iter().position(|task| !task.running()) else { return };
+        world.tasks.remove(at);
+    }
+}

@@ -1,0 +1,92 @@
+//! Storages and volumes.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A storage's configuration and size. Volumes stand in [`crate::world::World::volumes`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Storage {
+    /// The configuration as `/storage/{storage}` shows it, without `storage` and `digest`: `type`, `content`, `path`,
+    /// `shared`, `nodes`, `disable` …
+    pub config: Map<String, Value>,
+    /// Size in bytes (per node when it is not shared).
+    pub size: u64,
+    /// Bytes used by what is no volume.
+    pub used_otherwise: u64,
+    /// Nodes on which it cannot be reached although it is enabled.
+    pub offline_on: Vec<String>,
+}
+
+impl Storage {
+    /// A configured value as text.
+    pub fn option(&self, key: &str) -> Option<String> {
+        match self.config.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// Its plugin: `dir`, `lvmthin`, `nfs` …
+    pub fn plugin(&self) -> String {
+        self.option("type").unwrap_or_default()
+    }
+
+    /// Whether all nodes see the same volumes.
+    pub fn shared(&self) -> bool {
+        const ALWAYS: [&str; 9] = ["nfs", "cifs", "pbs", "rbd", "cephfs", "iscsi", "iscsidirect", "zfs", "esxi"];
+        self.option("shared").as_deref() == Some("1") || ALWAYS.contains(&self.plugin().as_str())
+    }
+
+    /// Whether it is switched off.
+    pub fn disabled(&self) -> bool {
+        self.option("disable").as_deref() == Some("1")
+    }
+
+    /// Content types that it may hold.
+    pub fn content(&self) -> Vec<String> {
+        self.option("content").unwrap_or_default().split(',').map(|kind| kind.trim().to_string()).collect()
+    }
+
+    /// Whether it may hold a content type.
+    pub fn holds(&self, content: &str) -> bool {
+        self.content().iter().any(|kind| kind == content)
+    }
+
+    /// Whether it is configured and switched on for a node.
+    pub fn on_node(&self, node: &str) -> bool {
+        let listed = self.option("nodes").is_none_or(|nodes| nodes.split(',').any(|name| name.trim() == node));
+        listed && !self.disabled()
+    }
+}
+
+/// A volume.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Volume {
+    /// `local-lvm:vm-100-disk-0`, `local:iso/debian-13.iso`.
+    pub volid: String,
+    /// `images`, `rootdir`, `iso`, `vztmpl`, `backup`, `snippets`, `import`.
+    pub content: String,
+    /// `raw`, `qcow2`, `subvol`, `iso`, `tzst`, `vma.zst` …
+    pub format: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Used bytes.
+    pub used: u64,
+    /// The guest that owns it.
+    pub vmid: Option<u32>,
+    /// When it was made, in seconds.
+    pub ctime: i64,
+    /// The volid that it is a linked clone of.
+    pub parent: Option<String>,
+    /// Notes of a backup.
+    pub notes: Option<String>,
+    /// Whether it may not be removed.
+    pub protected: bool,
+    /// Snapshots that it holds.
+    pub snapshots: Vec<String>,
+    /// What a backup holds (the guest then), or the text of a snippet.
+    pub payload: Option<Value>,
+}
