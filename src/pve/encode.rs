@@ -1,7 +1,7 @@
 //! Arguments as callers write them to parameters as the wire wants them, and back where Proxmox keeps an encoded form.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use pve_catalog::{Format, Kind, Method, Schema};
+use pve_catalog::{Format, Kind, Method, Schema, property};
 use serde_json::{Map, Value};
 
 use crate::error::{Code, Fault};
@@ -56,7 +56,7 @@ fn scalar(name: &str, schema: &Schema, value: &Value) -> Result<String, Fault> {
         Value::Bool(false) => return Ok("0".into()),
         Value::Number(number) => return Ok(integral(number).unwrap_or_else(|| number.to_string())),
         Value::String(text) => text,
-        Value::Object(keys) => return property_string(name, keys),
+        Value::Object(map) => return property_string(name, schema, value, map),
         Value::Array(_) | Value::Null => {
             return Err(Fault::new(
                 Code::BadArgument,
@@ -86,32 +86,16 @@ fn switch(text: &str) -> Option<&'static str> {
 
 /// Whether a value without a key belongs to a boolean (`agent=1`).
 fn takes_bare_switch(schema: &Schema) -> bool {
-    schema.keys().is_some_and(|keys| keys.iter().any(|(_, key)| key.default_key && key.kind == Kind::Boolean))
+    property::keys(schema).is_some_and(|keys| keys.iter().any(|(_, key)| key.default_key && key.kind == Kind::Boolean))
 }
 
-/// `{"enabled": true, "type": "virtio"}` -> `enabled=1,type=virtio`.
-fn property_string(name: &str, keys: &Map<String, Value>) -> Result<String, Fault> {
-    let parts: Result<Vec<String>, Fault> = keys
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(key, value)| {
-            let text = match value {
-                Value::Array(items) => {
-                    let items: Result<Vec<_>, _> =
-                        items.iter().map(|item| scalar(name, &Schema::default(), item)).collect();
-                    items?.join(";")
-                }
-                one => scalar(name, &Schema::default(), one)?,
-            };
-            match text.contains(',') {
-                true => {
-                    Err(Fault::new(Code::BadArgument, format!("'{name}': the value of '{key}' may not hold a comma")))
-                }
-                false => Ok(format!("{key}={text}")),
-            }
-        })
-        .collect();
-    Ok(parts?.join(","))
+/// `{"enabled": true, "type": "virtio"}` -> `1,type=virtio`; an object for anything else goes as JSON text.
+fn property_string(name: &str, schema: &Schema, values: &Value, map: &Map<String, Value>) -> Result<String, Fault> {
+    let Some(keys) = property::keys(schema) else { return Ok(values.to_string()) };
+    property::print(keys, map).map_err(|error| {
+        let message = error.to_string().replace('\n', "; ");
+        Fault::new(Code::BadArgument, format!("'{name}': {message}")).hint("pve_api_describe shows the keys it takes")
+    })
 }
 
 /// The schema of a parameter, wherever the method's parameters state it; `net0` is found under `net[n]`.
@@ -258,9 +242,10 @@ mod tests {
         assert_eq!(vm("memory", Value::Null), Ok(vec![]), "what was not given is not sent");
         assert_eq!(vm("tags", json!(["a", "b"])), Ok(vec!["a,b".into()]));
         assert_eq!(
-            vm("agent", json!({"enabled": true, "type": "virtio", "x": null})),
-            Ok(vec!["enabled=1,type=virtio".into()])
+            vm("agent", json!({"enabled": true, "type": "virtio", "freeze-fs-on-backup": null})),
+            Ok(vec!["1,type=virtio".into()])
         );
+        assert_eq!(vm("agent", json!({"enabld": true})).expect_err("no such key").code, Code::BadArgument);
         assert_eq!(vm("net0", json!("virtio,bridge=vmbr0")), Ok(vec!["virtio,bridge=vmbr0".into()]));
         let exec = method(Verb::Post, "/nodes/{node}/qemu/{vmid}/agent/exec");
         assert_eq!(wire_value(exec, "command", &json!(["ls", "-l a"])), Ok(vec!["ls".into(), "-l a".into()]));

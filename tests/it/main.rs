@@ -1,5 +1,6 @@
 //! Integration tests of pvemcp: one binary, one file per subject.
 
+mod against_fake;
 mod client;
 mod config;
 mod house;
