@@ -108,14 +108,14 @@ impl Client {
         }
         let own = redact::secret_params(call);
         let scrubber = self.scrubber.with(own.iter().map(String::as_str));
-        let (reply, pass) = self.authenticated(call).await.map_err(|fault| scrub(&scrubber, fault))?;
+        let (reply, pass) = self.authenticated(call).await.map_err(|fault| scrubber.fault(fault))?;
         let session = pass.secrets.iter().map(ExposeSecret::expose_secret);
         if reply.status != 200 {
             let fault = refusal::fault(&reply, call, self.auth.is_token());
-            return Err(scrub(&scrubber.with(session), fault));
+            return Err(scrubber.with(session).fault(fault));
         }
         let ours = self.scrubber.with(session);
-        let mut answer = envelope::open(reply, call.method()).map_err(|fault| scrub(&scrubber, fault))?;
+        let mut answer = envelope::open(reply, call.method()).map_err(|fault| scrubber.fault(fault))?;
         answer.data = ours.value(answer.data);
         answer.changes = answer.changes.map(|changes| ours.value(changes));
         Ok(answer)
@@ -235,14 +235,4 @@ fn base(connection: &Connection) -> Result<Url, Fault> {
         return Err(bad("it holds more than the host and the port"));
     }
     Ok(url)
-}
-
-fn scrub(scrubber: &Scrubber, fault: Fault) -> Fault {
-    let details = fault.details.into_iter().map(|(name, detail)| (name, scrubber.value(detail))).collect();
-    Fault {
-        code: fault.code,
-        message: scrubber.text(&fault.message),
-        hint: fault.hint.map(|hint| scrubber.text(&hint)),
-        details,
-    }
 }

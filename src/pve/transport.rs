@@ -19,9 +19,9 @@ pub(super) fn failure(error: &reqwest::Error, host: &str, write: bool) -> Failur
     if let Some(fault) = tls(error, host) {
         return Failure { fault, connection: false };
     }
-    if error.is_timeout() {
+    if error.is_timeout() && !error.is_connect() {
         let fault = Fault::new(Code::Timeout, format!("{host} did not answer in time"));
-        return Failure { fault: if write { doubt(fault) } else { fault.hint(SLOW) }, connection: error.is_connect() };
+        return Failure { fault: if write { doubt(fault) } else { fault.hint(SLOW) }, connection: false };
     }
     let cause = innermost(error);
     if error.is_connect() {

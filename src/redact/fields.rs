@@ -61,6 +61,29 @@ pub fn value(method: Option<&Method>, value: &Value) -> Value {
     Masker { method, fresh: false, hid_fresh: false }.value(value)
 }
 
+/// Messages by parameter. A message about a secret parameter is told up to the point where it quotes what was given.
+pub(super) fn messages(errors: &Value) -> Value {
+    let Value::Object(errors) = errors else { return value(None, errors) };
+    let told = errors.iter().map(|(name, message)| {
+        let told = match message {
+            Value::String(said) if judge(None, name) != Judgement::Plain => Value::from(without_quotes(&text(said))),
+            // Deeper down the keys are parameters no more.
+            other => value(None, other),
+        };
+        (text(name).into_owned(), told)
+    });
+    Value::Object(told.collect())
+}
+
+/// `type check ('integer') failed - got 'x'` -> `type check ([REDACTED]) failed - got [REDACTED]`; `invalid string: x` ->
+/// `invalid string: [REDACTED]`.
+fn without_quotes(message: &str) -> String {
+    let (start, rest) = message.split_once(": ").unzip();
+    let parts: Vec<&str> = start.unwrap_or(message).split('\'').collect();
+    let told: String = parts.iter().enumerate().map(|(at, part)| if at % 2 == 1 { MASK } else { *part }).collect();
+    if rest.is_some() { format!("{told}: {MASK}") } else { told }
+}
+
 /// What the rules say about a field of a method's parameters or answer.
 pub(super) fn judge(method: Option<&Method>, field: &str) -> Judgement {
     Catalog::rules().secrets.judge(method.map(|method| (method.verb, method.path)), field)

@@ -1,5 +1,6 @@
 //! A request as it may be shown, and a request that must not be sent because it carries a mask.
 
+use pve_catalog::Method;
 use pve_catalog::secrets::Judgement;
 use serde_json::{Map, Value, json};
 
@@ -50,6 +51,30 @@ pub fn secret_params(call: &ApiCall) -> Vec<String> {
     }
     secrets.retain(|secret| !secret.is_empty());
     secrets
+}
+
+/// Secrets among the arguments of a call that was never made, because they were not acceptable: what the refusal must not
+/// say back. `method` sharpens the rules where it is known.
+pub fn secret_arguments(method: Option<&Method>, arguments: &Map<String, Value>) -> Vec<String> {
+    let mut secrets = Vec::new();
+    for (name, given) in arguments {
+        if judge(method, name) == Judgement::Plain {
+            collect(given, &mut secrets);
+        } else {
+            leaves(given, &mut secrets);
+        }
+    }
+    secrets
+}
+
+fn leaves(given: &Value, secrets: &mut Vec<String>) {
+    match given {
+        Value::String(string) => secrets.push(string.clone()),
+        Value::Number(number) => secrets.push(number.to_string()),
+        Value::Array(list) => list.iter().for_each(|given| leaves(given, secrets)),
+        Value::Object(map) => map.values().for_each(|given| leaves(given, secrets)),
+        Value::Null | Value::Bool(_) => {}
+    }
 }
 
 fn collect(inner: &Value, secrets: &mut Vec<String>) {

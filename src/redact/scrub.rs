@@ -6,6 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::MASK;
+use crate::error::Fault;
 
 /// Secrets shorter than this are only replaced where they stand as a word of their own: a password like `secret` would
 /// otherwise tear every other text apart.
@@ -58,6 +59,16 @@ impl Scrubber {
                 Value::Object(map.into_iter().map(|(key, value)| (self.key(key), self.value(value))).collect())
             }
             other => other,
+        }
+    }
+
+    /// Message, hint and details of an error.
+    pub fn fault(&self, fault: Fault) -> Fault {
+        Fault {
+            code: fault.code,
+            message: self.text(&fault.message),
+            hint: fault.hint.map(|hint| self.text(&hint)),
+            details: fault.details.into_iter().map(|(name, detail)| (name, self.value(detail))).collect(),
         }
     }
 

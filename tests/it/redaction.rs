@@ -113,6 +113,32 @@ fn errors_are_masked_whatever_is_open() {
     assert_eq!(fault.details["params"]["password"], MASK);
 }
 
+#[test]
+fn what_is_wrong_with_a_secret_is_told_without_it() {
+    let errors = json!({
+        "password": "value must be at least 8 characters long",
+        "otp": "type check ('string') failed - got 'hunter22'",
+        "keyring": "invalid keyring: hunter22",
+        "memory": "type check ('integer') failed - got 'x: y'",
+    });
+    let fault = redact::fault(Fault::new(Code::BadArgument, "no").detail("errors", errors));
+    let wanted = json!({
+        "password": "value must be at least 8 characters long",
+        "otp": "type check ([REDACTED]) failed - got [REDACTED]",
+        "keyring": "invalid keyring: [REDACTED]",
+        "memory": "type check ('integer') failed - got 'x: y'",
+    });
+    assert_eq!(fault.details["errors"], wanted);
+
+    let method = Catalog::embedded().get(Verb::Post, "/access/users").expect("a method");
+    let arguments = json!({"userid": "a@pve", "password": "hunter22", "keys": ["seedseed", 12345678]});
+    let secrets = redact::secret_arguments(Some(method), arguments.as_object().expect("an object"));
+    assert_eq!(secrets, ["hunter22", "seedseed", "12345678"]);
+    let scrubber = redact::Scrubber::of(secrets.iter().map(String::as_str));
+    let fault = scrubber.fault(Fault::new(Code::BadArgument, "got 'hunter22'").hint("not hunter22"));
+    assert_eq!((fault.message.as_str(), fault.hint.as_deref()), ("got '[REDACTED]'", Some("not [REDACTED]")));
+}
+
 /// Every method with secret parameters, and their names.
 fn secret_parameters() -> Vec<(&'static Method, Vec<String>)> {
     let rules = &Catalog::rules().secrets;
