@@ -9,3 +9,4 @@ mod permission;
 mod recorded;
 mod upid;
 mod verify;
+mod words;
