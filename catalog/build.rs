@@ -1,5 +1,8 @@
 //! Joins `data/facts.jsonl` with the decisions in `data/*.toml` into the one file that the library embeds.
 
+#[expect(dead_code, reason = "advice is asked for at run time")]
+#[path = "src/advice.rs"]
+mod advice;
 #[expect(dead_code, reason = "requests are judged at run time")]
 #[path = "src/arguments.rs"]
 mod arguments;
@@ -45,6 +48,7 @@ fn main() -> Result<(), String> {
         arguments: toml(data, "arguments")?,
         reserved: toml(data, "reserved")?,
         summaries: toml(data, "summaries")?,
+        advice: toml(data, "advice")?,
     };
     let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
     let tables = tables::Tables {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::advice::AdviceRules;
 use crate::arguments::ArgumentRules;
 use crate::gate::Gate;
 use crate::glob;
@@ -31,6 +32,8 @@ pub struct Rules {
     pub reserved: BTreeMap<String, Vec<String>>,
     /// `summaries.toml`: `VERB /template` -> one line in our own words. A method that is not here is unknown to us.
     pub summaries: BTreeMap<String, String>,
+    /// `advice.toml`.
+    pub advice: AdviceRules,
 }
 
 /// `gates.toml`.

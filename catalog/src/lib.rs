@@ -13,7 +13,9 @@
 //! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
+//! - [`advice`]: what goes wrong with a method although the call looks right.
 
+pub mod advice;
 pub mod arguments;
 pub mod decide;
 pub mod encode;
@@ -38,6 +40,7 @@ pub mod verify;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
+pub use advice::Advice;
 pub use decide::Rules;
 pub use gate::Gate;
 pub use schema::{Format, Kind, Properties, Schema};
@@ -239,6 +242,15 @@ impl Method {
     /// The permission expression, read once.
     pub(crate) fn permission(&self) -> &Permission {
         self.permission.get_or_init(|| Permission::parse(self.permissions()))
+    }
+
+    /// Advice about the method and about parameters that it has, in the order of `data/advice.toml`.
+    pub fn advice(&self) -> impl Iterator<Item = &'static Advice> + '_ {
+        let about = Catalog::rules().advice.advice.iter().filter(|advice| advice.is_about(self.verb, self.path));
+        about.filter(|advice| {
+            advice.params.is_empty()
+                || advice.params.iter().any(|name| self.parameters().properties.get(name).is_some())
+        })
     }
 
     /// `GET /nodes/{node}/qemu`: how a method is named in data and messages.

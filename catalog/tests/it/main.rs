@@ -1,5 +1,6 @@
 //! Tests of the catalogue through its public door.
 
+mod advice;
 mod decisions;
 mod examples;
 mod format;
