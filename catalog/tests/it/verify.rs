@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
 use pve_catalog::{Catalog, Verb, path, verify};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::oracle;
 
@@ -82,5 +83,185 @@ fn all_recorded_parameters() {
         if let Some(vectors) = oracle::whole(name) {
             compare(name, &vectors, true);
         }
+    }
+}
+
+/// Errors of one call, as a JSON object; empty when it passes.
+fn errors(verb: Verb, template: &str, values: Value) -> Value {
+    let method = Catalog::embedded().get(verb, template).unwrap();
+    match verify::verify(method.parameters(), values.as_object().unwrap()) {
+        Ok(_) => json!({}),
+        Err(errors) => json!(errors.0),
+    }
+}
+
+fn verified(verb: Verb, template: &str, values: Value) -> Value {
+    let method = Catalog::embedded().get(verb, template).unwrap();
+    Value::from(verify::verify(method.parameters(), values.as_object().unwrap()).unwrap())
+}
+
+const CONFIG: &str = "/nodes/{node}/qemu/{vmid}/config";
+
+#[test]
+fn values_are_normalised() {
+    let given = json!({"node": "pve1", "vmid": "100", "command": "ls -la"});
+    assert_eq!(verified(Verb::Post, "/nodes/{node}/qemu/{vmid}/agent/exec", given)["command"], json!(["ls -la"]));
+    let given = json!({"node": "pve1", "vmid": 100, "delete": ["net0", "net1"], "name": null});
+    let expected = json!({"node": "pve1", "vmid": 100, "delete": "net0,net1"});
+    assert_eq!(verified(Verb::Put, CONFIG, given), expected);
+}
+
+#[test]
+fn field_cases() {
+    let common = |more: Value| {
+        let mut values = json!({"node": "pve1", "vmid": "100"});
+        values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        values
+    };
+    // F1: words are no booleans, JSON's own are.
+    let said = errors(Verb::Put, CONFIG, common(json!({"onboot": "true"})));
+    assert_eq!(said, json!({"onboot": "type check ('boolean') failed - got 'true'"}));
+    assert_eq!(errors(Verb::Put, CONFIG, common(json!({"onboot": true, "agent": "true"}))), json!({}));
+    // F4: raw keys are not URL-encoded.
+    let said = errors(Verb::Put, CONFIG, common(json!({"sshkeys": "ssh-rsa AAAA+x"})));
+    assert_eq!(said, json!({"sshkeys": "invalid format - invalid urlencoded string: ssh-rsa AAAA+x\n"}));
+    // F9, F10, F11.
+    let snapshot = |kind, more| errors(Verb::Post, &format!("/nodes/{{node}}/{kind}/{{vmid}}/snapshot"), common(more));
+    let unknown = "property is not defined in schema and the schema does not allow additional properties";
+    assert_eq!(snapshot("lxc", json!({"snapname": "s1", "vmstate": 1})), json!({"vmstate": unknown}));
+    assert_eq!(snapshot("qemu", json!({"snapname": "s1", "vmstate": 1})), json!({}));
+    let long = "a".repeat(41);
+    assert_eq!(
+        snapshot("qemu", json!({"snapname": long})),
+        json!({"snapname": "value may only be 40 characters long"})
+    );
+    for name in ["a.b", "a b", "1a"] {
+        let said = format!("invalid format - invalid configuration ID '{name}'\n");
+        assert_eq!(snapshot("qemu", json!({"snapname": name})), json!({"snapname": said}));
+    }
+    let said = errors(Verb::Put, CONFIG, common(json!({"ssh-public-key": "x"})));
+    assert_eq!(said, json!({"ssh-public-key": unknown}));
+}
+
+#[test]
+fn numbered_families_have_their_range() {
+    let vm = Catalog::embedded().get(Verb::Put, CONFIG).unwrap().parameters();
+    assert!(verify::parameter(vm, "net0").is_some() && verify::parameter(vm, "net31").is_some());
+    for name in ["net32", "net", "net[n]", "net00", "net-1", "ide4", "mp0"] {
+        assert!(verify::parameter(vm, name).is_none(), "{name}");
+    }
+    assert_eq!(verify::range(vm, "net[n]"), Some((0, 31)));
+    assert_eq!(verify::range(vm, "scsi"), Some((0, 30)));
+    assert_eq!(verify::range(vm, "mp"), None);
+    assert!(verify::parameter_names(vm).contains(&"net[n]"));
+}
+
+#[test]
+fn every_numbered_family_has_a_range_and_every_range_a_family() {
+    let ranges: BTreeMap<String, (u32, u32)> = toml::from_str(include_str!("../../data/ranges.toml")).unwrap();
+    let mut families = BTreeMap::new();
+    for method in Catalog::embedded().methods() {
+        for name in verify::parameter_names(method.parameters()) {
+            if let Some(stem) = name.strip_suffix("[n]") {
+                families.insert(stem.to_string(), verify::range(method.parameters(), name));
+            }
+        }
+    }
+    let expected: BTreeMap<String, Option<(u32, u32)>> = ranges.into_iter().map(|(k, v)| (k, Some(v))).collect();
+    assert_eq!(families, expected);
+}
+
+#[test]
+fn variants_are_chosen_by_their_type() {
+    let rule = |values| errors(Verb::Post, "/cluster/ha/rules", values);
+    let unknown = "property is not defined in schema and the schema does not allow additional properties";
+    let missing = "property is missing and it is not optional";
+    assert_eq!(
+        rule(json!({"resources": "vm:101", "rule": "r9", "type": "node-affinity"})),
+        json!({"oneOf[node-affinity].nodes": missing})
+    );
+    let bogus = "value 'bogus' does not have a value in the enumeration 'node-affinity, resource-affinity'";
+    assert_eq!(
+        rule(json!({"resources": "vm:100", "rule": "r8", "type": "bogus"})),
+        json!({"resources": unknown, "type": bogus})
+    );
+    assert_eq!(rule(json!({"bogus": "1"})), json!({"bogus": unknown, "rule": missing, "type": missing}));
+    let right = json!({"rule": "r1", "type": "resource-affinity", "resources": "vm:1,vm:2", "affinity": "negative"});
+    assert_eq!(rule(right), json!({}));
+    let names = verify::parameter_names(Catalog::embedded().get(Verb::Post, "/cluster/ha/rules").unwrap().parameters());
+    assert_eq!(names, ["affinity", "comment", "disable", "nodes", "resources", "rule", "strict", "type"]);
+}
+
+#[test]
+fn properties_of_instance_types() {
+    let fabric = |values| errors(Verb::Put, "/cluster/sdn/fabrics/fabric/{id}", values);
+    let base = |protocol: &str, more: Value| {
+        let mut values = json!({"id": "f1", "protocol": protocol});
+        values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        values
+    };
+    assert_eq!(fabric(base("ospf", json!({"delete": ["area"]}))), json!({}));
+    let said = fabric(base("wireguard", json!({"delete": ["area"]})));
+    let expected = "value 'area' does not have a value in the enumeration 'persistent_keepalive'";
+    assert_eq!(said, json!({"delete[0]": expected}));
+    let unknown = "property is not defined in schema and the schema does not allow additional properties";
+    assert_eq!(fabric(base("openfabric", json!({"redistribute": ["source=bgp"]}))), json!({"redistribute": unknown}));
+}
+
+#[test]
+fn errors_are_readable() {
+    let method = Catalog::embedded().get(Verb::Get, "/nodes/{node}/qemu/{vmid}/config").unwrap();
+    let given = json!({"node": "-", "vmid": "1"});
+    let said = verify::verify(method.parameters(), given.as_object().unwrap()).unwrap_err().to_string();
+    let expected = "parameter verification failed: node: invalid format - value does not look like a valid node name; \
+        vmid: invalid format - value does not look like a valid VM ID";
+    assert_eq!(said, expected);
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        "(\\PC|[\n,=;:./]){0,40}".prop_map(Value::from),
+        proptest::sample::select(vec!["local:8", "10.0.0.1/33", "1-", "mon..fri */5", "%", "::1", "0", "-1", "1e400"])
+            .prop_map(Value::from),
+    ];
+    let leaf = prop_oneof![
+        text,
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    leaf.prop_recursive(2, 8, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::hash_map("[a-z]{1,3}", inner, 0..3).prop_map(|map| Value::from_iter(map)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn verifying_anything_never_panics(
+        at in any::<proptest::sample::Index>(),
+        values in proptest::collection::vec(any_value(), 1..12),
+    ) {
+        let method = at.get(Catalog::embedded().methods());
+        let names = verify::parameter_names(method.parameters());
+        let names = names.iter().map(|name| name.replace("[n]", "0")).chain(["zzz".to_string()]);
+        let given: Map<String, Value> = names.zip(values.iter().cycle().cloned()).collect();
+        if let Ok(once) = verify::verify(method.parameters(), &given) {
+            // What passed once passes again, unchanged.
+            prop_assert_eq!(verify::verify(method.parameters(), &once), Ok(once.clone()));
+        }
+    }
+
+    #[test]
+    fn no_format_panics(at in any::<proptest::sample::Index>(), text in "(\\PC|[\n,=;:./0-9a-f-]){0,50}") {
+        let names = pve_catalog::format::names();
+        let name = at.get(&names);
+        let _ = pve_catalog::format::check(name, &text);
+        let _ = pve_catalog::format::check(&format!("{name}-list"), &text);
     }
 }
