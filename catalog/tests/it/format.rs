@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use pve_catalog::format;
 use serde_json::Value;
 
-use crate::oracle;
+use crate::{oracle, recorded};
 
 fn compare(vectors: &[Value], whole: bool) {
     let mut wrong = BTreeMap::new();
     for vector in vectors {
-        let (name, value) = (vector["format"].as_str().unwrap(), vector["value"].as_str().unwrap());
+        let text = |key: &str| vector[key].as_str().expect("a recorded text");
+        let (name, value) = (text("format"), text("value"));
         // The path that the recording used.
         let answer = format::check_at(name, value, "p");
         let expected = vector["error"].as_str().map(|text| text.strip_prefix("invalid format - ").unwrap_or(text));
@@ -29,12 +30,12 @@ fn compare(vectors: &[Value], whole: bool) {
 
 #[test]
 fn sample_of_recorded_formats() {
-    compare(&oracle::sample("format-vectors"), false);
+    compare(&recorded::sample(include_str!("../data/format-vectors.jsonl")), false);
 }
 
 #[test]
 fn all_recorded_formats() {
-    if let Some(vectors) = oracle::whole("format-vectors") {
+    if let Some(vectors) = recorded::lines("oracle/format-vectors.jsonl.gz") {
         compare(&vectors, true);
     }
 }

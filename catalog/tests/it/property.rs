@@ -9,8 +9,9 @@ use pve_catalog::{Catalog, Kind, Properties, Schema, Verb, verify};
 use serde_json::{Map, Value, json};
 
 fn parameter(verb: Verb, path: &str, name: &str) -> &'static Properties {
-    let method = Catalog::embedded().get(verb, path).unwrap();
-    keys(verify::parameter(method.parameters(), name).unwrap()).unwrap()
+    let method = Catalog::embedded().get(verb, path).expect("a method of the catalogue");
+    let schema = verify::parameter(method.parameters(), name).expect("a parameter");
+    keys(schema).expect("a property string")
 }
 
 fn vm(name: &str) -> &'static Properties {
@@ -22,7 +23,7 @@ fn container(name: &str) -> &'static Properties {
 }
 
 fn object(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+    value.as_object().expect("an object").clone()
 }
 
 #[test]

@@ -3,15 +3,27 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use pve_catalog::{Catalog, Verb, path, verify};
+use pve_catalog::{Catalog, Schema, Verb, path, verify};
 use serde_json::{Map, Value, json};
 
-use crate::oracle;
+use crate::{oracle, recorded};
+
+fn text<'v>(vector: &'v Value, key: &str) -> &'v str {
+    vector[key].as_str().expect("a recorded text")
+}
+
+fn object(value: &Value) -> &Map<String, Value> {
+    value.as_object().expect("an object")
+}
+
+fn parameters(verb: Verb, template: &str) -> &'static Schema {
+    Catalog::embedded().get(verb, template).expect("a method of the catalogue").parameters()
+}
 
 /// The parameters of a recorded request: its own, and those in its path.
 fn request(vector: &Value) -> Map<String, Value> {
-    let mut values = vector["params"].as_object().unwrap().clone();
-    let (template, path) = (vector["tmpl"].as_str().unwrap(), vector["path"].as_str().unwrap());
+    let mut values = object(&vector["params"]).clone();
+    let (template, path) = (text(vector, "tmpl"), text(vector, "path"));
     let mut rest = path.trim_start_matches('/');
     for segment in template.split('/').skip(1) {
         let name = path::placeholder(segment);
@@ -32,17 +44,17 @@ fn compare(name: &str, vectors: &[Value], whole: bool) {
         let outcome = &vector["outcome"];
         let expected = match (outcome["passed"].as_bool(), outcome["status"].as_u64()) {
             (Some(true), _) => None,
-            (_, Some(400)) if !found_no_node(outcome) => Some(outcome["errors"].as_object().unwrap()),
+            (_, Some(400)) if !found_no_node(outcome) => Some(object(&outcome["errors"])),
             _ => continue,
         };
         judged += 1;
-        let verb: Verb = vector["method"].as_str().unwrap().parse().unwrap();
-        let method = Catalog::embedded().get(verb, vector["tmpl"].as_str().unwrap()).unwrap();
-        let answer = verify::verify(method.parameters(), &request(vector));
-        let key = format!("{verb} {} {}", vector["path"].as_str().unwrap(), vector["params"]);
-        let expected =
-            expected.map(|errors| errors.iter().map(|(k, v)| (k.clone(), text(v.as_str().unwrap()))).collect());
-        let answer = answer.err().map(|errors| errors.0.iter().map(|(k, v)| (k.clone(), text(v))).collect());
+        let verb: Verb = text(vector, "method").parse().expect("a verb");
+        let parameters = parameters(verb, text(vector, "tmpl"));
+        let answer = verify::verify(parameters, &request(vector));
+        let key = format!("{verb} {} {}", text(vector, "path"), vector["params"]);
+        let expected = expected
+            .map(|errors| errors.iter().map(|(k, v)| (k.clone(), comparable(v.as_str().expect("a text")))).collect());
+        let answer = answer.err().map(|errors| errors.0.iter().map(|(k, v)| (k.clone(), comparable(v))).collect());
         let (answer, expected): (Option<BTreeMap<String, String>>, Option<BTreeMap<_, _>>) = (answer, expected);
         if answer != expected {
             wrong.insert(key, difference(answer, expected));
@@ -56,7 +68,7 @@ fn found_no_node(outcome: &Value) -> bool {
     outcome["errors"]["node"] == "proxyto parameter does not exist"
 }
 
-fn text(recorded: &str) -> String {
+fn comparable(recorded: &str) -> String {
     let batch = "invalid format - commands ";
     if recorded.starts_with(batch) { batch.into() } else { oracle::comparable(recorded) }
 }
@@ -73,14 +85,16 @@ fn difference(answer: Option<BTreeMap<String, String>>, expected: Option<BTreeMa
 
 #[test]
 fn sample_of_recorded_parameters() {
-    compare("param-vectors", &oracle::sample("param-vectors"), false);
-    compare("json-typed-param-vectors", &oracle::sample("json-typed-param-vectors"), false);
+    let texts = recorded::sample(include_str!("../data/param-vectors.jsonl"));
+    compare("param-vectors", &texts, false);
+    let typed = recorded::sample(include_str!("../data/json-typed-param-vectors.jsonl"));
+    compare("json-typed-param-vectors", &typed, false);
 }
 
 #[test]
 fn all_recorded_parameters() {
     for name in ["param-vectors", "json-typed-param-vectors"] {
-        if let Some(vectors) = oracle::whole(name) {
+        if let Some(vectors) = recorded::lines(&format!("oracle/{name}.jsonl.gz")) {
             compare(name, &vectors, true);
         }
     }
@@ -88,16 +102,14 @@ fn all_recorded_parameters() {
 
 /// Errors of one call, as a JSON object; empty when it passes.
 fn errors(verb: Verb, template: &str, values: Value) -> Value {
-    let method = Catalog::embedded().get(verb, template).unwrap();
-    match verify::verify(method.parameters(), values.as_object().unwrap()) {
+    match verify::verify(parameters(verb, template), object(&values)) {
         Ok(_) => json!({}),
         Err(errors) => json!(errors.0),
     }
 }
 
 fn verified(verb: Verb, template: &str, values: Value) -> Value {
-    let method = Catalog::embedded().get(verb, template).unwrap();
-    Value::from(verify::verify(method.parameters(), values.as_object().unwrap()).unwrap())
+    Value::from(verify::verify(parameters(verb, template), object(&values)).expect("valid parameters"))
 }
 
 const CONFIG: &str = "/nodes/{node}/qemu/{vmid}/config";
@@ -234,7 +246,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(2, 8, 4, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            proptest::collection::hash_map("[a-z]{1,3}", inner, 0..3).prop_map(|map| Value::from_iter(map)),
+            proptest::collection::hash_map("[a-z]{1,3}", inner, 0..3).prop_map(Value::from_iter),
         ]
     })
 }
