@@ -100,6 +100,37 @@ fn all_recorded_parameters() {
     }
 }
 
+/// Requests that were really executed: what Proxmox did not refuse, we do not refuse either, and where both refuse
+/// parameters, it is for the same reasons (what handlers refuse by themselves is not ours).
+#[test]
+fn executed_requests_are_not_refused() {
+    let files = ["exec-vectors-A", "exec-vectors-B", "exec-vectors-D"].map(|name| format!("oracle/{name}.jsonl.gz"));
+    let Some(vectors) = files.iter().map(|file| recorded::lines(file)).collect::<Option<Vec<_>>>() else { return };
+    let (mut wrong, mut judged) = (BTreeMap::new(), 0);
+    for vector in vectors.iter().flatten() {
+        let verb: Verb = text(vector, "method").parse().unwrap();
+        let Some(found) = Catalog::embedded().find(verb, text(vector, "path")) else { continue };
+        let mut values = object(&vector["params"]).clone();
+        values.extend(found.values.iter().map(|(name, value)| (name.to_string(), Value::from(*value))));
+        judged += 1;
+        let Err(errors) = verify::verify(found.method.parameters(), &values) else { continue };
+        let answer: BTreeMap<String, String> = errors.0.iter().map(|(k, v)| (k.clone(), comparable(v))).collect();
+        let outcome = &vector["outcome"];
+        let errors = outcome["errors"].as_object();
+        let expected: BTreeMap<String, String> = match errors {
+            Some(errors) => errors.iter().map(|(k, v)| (k.clone(), comparable(v.as_str().unwrap()))).collect(),
+            // Refused earlier: no right, or no such node.
+            None if outcome["status"] != 200 => continue,
+            None => BTreeMap::new(),
+        };
+        if answer != expected {
+            let key = format!("{verb} {} {}", text(vector, "path"), vector["params"]);
+            wrong.insert(key, difference(Some(answer), Some(expected)));
+        }
+    }
+    oracle::judge("exec-vectors", judged, &wrong, true);
+}
+
 /// Errors of one call, as a JSON object; empty when it passes.
 fn errors(verb: Verb, template: &str, values: Value) -> Value {
     match verify::verify(parameters(verb, template), object(&values)) {
