@@ -10,8 +10,9 @@
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
 //! - [`json_schema`]: facts -> JSON Schema of a tool. [`example`]: the smallest call that works.
-//! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
+//! - [`verify`]: parameters against a schema, in Proxmox's wording. [`format`]: formats by name. [`property`]: property
+//!   strings. [`pattern`]: Perl patterns in a linear-time engine.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
 //! - [`advice`]: what goes wrong with a method although the call looks right.
 

@@ -7,6 +7,7 @@ mod format;
 mod json_schema;
 mod oracle;
 mod permission;
+mod property;
 mod recorded;
 mod upid;
 mod verify;
