@@ -31,6 +31,7 @@ pub struct Clock {
 
 impl Clock {
     /// A clock. `scale` is real seconds per virtual second; negative or not finite counts as 0.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
     pub fn new(mode: Mode, scale: f64) -> Clock {
         let scale = if scale.is_finite() && scale > 0.0 { scale } else { 0.0 };
         let start_ms = match mode {
@@ -77,6 +78,7 @@ impl Clock {
 }
 
 /// Waits a virtual delay; the only sleep of the package.
+#[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
 pub(crate) async fn wait(real: Option<Duration>) {
     if let Some(real) = real {
         tokio::time::sleep(real).await;

@@ -3,7 +3,6 @@
 //! It asks for its own token (`Authorization: Bearer …`), a loopback `Host` and no foreign `Origin`, so that neither a
 //! page in a browser nor a client with cluster credentials can reach it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use pve_catalog::Verb;
@@ -21,7 +20,7 @@ pub(crate) fn is_mine(path: &str) -> bool {
 }
 
 /// `GET journal`, `GET world`, `POST advance` with `{"seconds": n}`.
-pub(crate) async fn answer(shared: &Arc<Shared>, request: &mut Request) -> Reply {
+pub(crate) async fn answer(shared: &Shared, request: &mut Request) -> Reply {
     if let Err(reply) = admit(shared, request) {
         return reply;
     }

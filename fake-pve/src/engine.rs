@@ -81,8 +81,15 @@ struct Trace {
     authid: Option<String>,
 }
 
-/// Answers one request.
-pub(crate) async fn answer(shared: Arc<Shared>, mut request: Request) -> Reply {
+/// Answers one request, dated by the virtual clock.
+pub(crate) async fn answer(shared: Arc<Shared>, request: Request) -> Reply {
+    let mut reply = pipeline(&shared, request).await;
+    reply.date = Some(shared.lock().clock.now());
+    reply
+}
+
+/// The whole way of a request, in order.
+async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
     let Ok(verb) = request.verb.parse::<Verb>() else {
         return Reply::bare(501, &format!("method '{}' not available", request.verb));
     };
@@ -90,40 +97,40 @@ pub(crate) async fn answer(shared: Arc<Shared>, mut request: Request) -> Reply {
         return reply;
     }
     if control::is_mine(&request.path) {
-        return control::answer(&shared, &mut request).await;
+        return control::answer(shared, &mut request).await;
     }
     let Some((format, path)) = api_path(&request.path) else { return control::page(verb, &request.path) };
     let mut trace =
         Trace { verb: request.verb.clone(), path: path.clone(), format: format.clone(), ..Trace::default() };
 
-    if let Some((status, message)) = strike(&shared, &trace, Point::Connection, None) {
-        return finish(&shared, trace, None, Level::Pipeline, Err(Failure::transport(status, message)));
+    if let Some((status, message)) = strike(shared, &trace, Point::Connection, None) {
+        return finish(shared, trace, None, Level::Pipeline, Err(Failure::transport(status, message)));
     }
-    let identity = match identify(&shared, verb, &path, &request) {
+    let identity = match identify(shared, verb, &path, &request) {
         Ok(identity) => identity,
         Err(reason) => {
             let delay = shared.lock().clock.real(LOGIN_DELAY);
             clock::wait(delay).await;
-            return finish(&shared, trace, None, Level::Pipeline, Err(Failure::transport(401, reason)));
+            return finish(shared, trace, None, Level::Pipeline, Err(Failure::transport(401, reason)));
         }
     };
     trace.authid = identity.as_ref().map(|identity| identity.authid.clone());
 
     let given = match read_params(&mut request, verb).await {
         Ok(given) => given,
-        Err(reply) => return refuse(&shared, trace, reply),
+        Err(reply) => return refuse(shared, trace, reply),
     };
     trace.params.clone_from(&given);
     let Some(formatter) = Format::named(&format) else {
-        return refuse(&shared, trace, Reply::text(501, &format!("no formatter for uri {path}, {format}")));
+        return refuse(shared, trace, Reply::text(501, &format!("no formatter for uri {path}, {format}")));
     };
 
-    let (level, answer) = dispatch(&shared, verb, &path, given, identity.as_ref(), &mut trace);
+    let (level, answer) = dispatch(shared, verb, &path, given, identity.as_ref(), &mut trace);
     if answer.as_ref().is_err_and(|failure| failure.status == 401) {
         let delay = shared.lock().clock.real(LOGIN_DELAY);
         clock::wait(delay).await;
     }
-    finish(&shared, trace, Some(formatter), level, answer)
+    finish(shared, trace, Some(formatter), level, answer)
 }
 
 /// From an authenticated call to its answer: find, permit, route, verify, act.
@@ -181,9 +188,10 @@ fn dispatch(
         workers: &mut state.workers,
         keys: &shared.keys,
     };
+    let level = generic::level(method);
     match table::find(&method.key()) {
-        Some(behaviour) => (Level::Behaviour, behaviour(&mut call)),
-        None => generic::answer(&mut call),
+        Some(behaviour) => (level, behaviour(&mut call)),
+        None => (level, generic::answer(&mut call, level)),
     }
 }
 

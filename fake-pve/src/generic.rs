@@ -10,41 +10,53 @@ pub(crate) mod index;
 pub(crate) mod options;
 pub(crate) mod shape;
 
-use pve_catalog::Verb;
+use pve_catalog::{Method, Verb};
 
-use crate::behaviour::{Answer, Call, Failure};
+use crate::behaviour::{Answer, Call, Failure, table};
 use crate::journal::Level;
 
 /// Paths whose state is typed: only behaviours may answer, except for the firewall of a guest and plain indexes.
-const TYPED: [&str; 6] =
-    ["/nodes/{node}/qemu", "/nodes/{node}/lxc", "/nodes/{node}/storage", "/storage", "/access", "/pools"];
+const TYPED: [&str; 8] = [
+    "/access",
+    "/nodes/{node}/disks",
+    "/nodes/{node}/lxc",
+    "/nodes/{node}/network",
+    "/nodes/{node}/qemu",
+    "/nodes/{node}/storage",
+    "/pools",
+    "/storage",
+];
 
-/// The answer of the generic level, and which of its parts gave it.
-pub(crate) fn answer(call: &mut Call<'_>) -> (Level, Answer) {
-    let template = call.method.path;
+/// What answers a method.
+pub(crate) fn level(method: &'static Method) -> Level {
+    if table::find(&method.key()).is_some() {
+        return Level::Behaviour;
+    }
+    let template = method.path;
     let typed = TYPED.iter().any(|path| beneath(path, template)) && !template.contains("}/firewall");
     if !typed && let Some(collection) = collection::of(template) {
-        let answer = collection.answer(call);
-        return answer.map_or_else(|| unmodelled(call), |answer| (Level::Collection, answer));
+        return if collection.knows(method) { Level::Collection } else { Level::Unmodelled };
     }
-    if !typed && options::is_pair(template) {
-        return (Level::Options, options::answer(call));
+    if !typed && options::is_pair(template) && matches!(method.verb, Verb::Get | Verb::Put) {
+        return Level::Options;
     }
-    if call.method.verb != Verb::Get {
-        return unmodelled(call);
+    match method.verb {
+        Verb::Get if index::is_folder(method) => Level::Index,
+        Verb::Get if !typed => Level::Shape,
+        _ => Level::Unmodelled,
     }
-    if let Some(answer) = index::answer(call) {
-        return (Level::Index, Ok(answer));
-    }
-    if typed {
-        return unmodelled(call);
-    }
-    (Level::Shape, Ok(shape::empty(call.method.returns()).into()))
 }
 
-fn unmodelled(call: &Call<'_>) -> (Level, Answer) {
-    let text = format!("fake-pve: {} is not modelled", call.method.key());
-    (Level::Unmodelled, Err(Failure::new(501, text)))
+/// The answer of a level.
+pub(crate) fn answer(call: &mut Call<'_>, level: Level) -> Answer {
+    let method = call.method;
+    match (level, collection::of(method.path)) {
+        (Level::Collection, Some(collection)) => collection.answer(call),
+        (Level::Options, _) => options::answer(call),
+        (Level::Index, _) => Ok(index::list(method)),
+        (Level::Shape, _) => Ok(shape::empty(method.returns()).into()),
+        _ => Err(Failure::new(501, format!("fake-pve: {} is not modelled", method.key()))),
+    }
 }
 
 fn beneath(path: &str, template: &str) -> bool {

@@ -5,7 +5,6 @@ pub(crate) mod params;
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -29,7 +28,6 @@ pub(crate) struct Request {
     pub path: String,
     pub query: String,
     pub headers: HeaderMap,
-    pub peer: SocketAddr,
     pub body: Body,
 }
 
@@ -48,18 +46,20 @@ pub(crate) struct Reply {
     pub content_type: Option<String>,
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
+    /// What the `Date` field says, in seconds since the epoch.
+    pub date: Option<i64>,
 }
 
 impl Reply {
     /// A reply with a body.
     pub fn new(status: u16, reason: &str, content_type: &str, body: Vec<u8>) -> Reply {
         let content_type = Some(content_type.to_string());
-        Reply { status, reason: reason.into(), content_type, headers: Vec::new(), body }
+        Reply { status, reason: reason.into(), content_type, headers: Vec::new(), body, date: None }
     }
 
     /// A refusal of the server itself: the text is in the reason phrase only.
     pub fn bare(status: u16, reason: &str) -> Reply {
-        Reply { status, reason: reason.into(), content_type: None, headers: Vec::new(), body: Vec::new() }
+        Reply { status, reason: reason.into(), content_type: None, headers: Vec::new(), body: Vec::new(), date: None }
     }
 
     /// A refusal of the server itself with the text in the body too, without a content type.
@@ -79,8 +79,8 @@ where
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let Ok((stream, peer)) = accepted else { continue };
-                connections.spawn(connection(stream, peer, acceptor.clone(), handle.clone()));
+                let Ok((stream, _peer)) = accepted else { continue };
+                connections.spawn(connection(stream, acceptor.clone(), handle.clone()));
             }
             Some(_ended) = connections.join_next() => {}
         }
@@ -88,7 +88,7 @@ where
 }
 
 /// The first byte tells TLS from plain HTTP, which is sent to the right scheme.
-async fn connection<F, Fut>(stream: TcpStream, peer: SocketAddr, acceptor: TlsAcceptor, handle: F)
+async fn connection<F, Fut>(stream: TcpStream, acceptor: TlsAcceptor, handle: F)
 where
     F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Reply> + Send + 'static,
@@ -110,14 +110,14 @@ where
         let handle = handle.clone();
         async move {
             let close = request.headers().get(header::CONNECTION).is_some_and(|value| value == "close");
-            let reply = handle(incoming(request, peer)).await;
+            let reply = handle(incoming(request)).await;
             Ok::<_, Infallible>(response(reply, close))
         }
     });
     let _closed_by_peer = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
 }
 
-fn incoming(request: hyper::Request<Incoming>, peer: SocketAddr) -> Request {
+fn incoming(request: hyper::Request<Incoming>) -> Request {
     let (head, body) = request.into_parts();
     let path = percent_encoding::percent_decode_str(head.uri.path()).decode_utf8_lossy().into_owned();
     Request {
@@ -126,7 +126,6 @@ fn incoming(request: hyper::Request<Incoming>, peer: SocketAddr) -> Request {
         query: head.uri.query().unwrap_or_default().to_string(),
         body: Body::new(body, &head.headers),
         headers: head.headers,
-        peer,
     }
 }
 
@@ -158,16 +157,18 @@ fn response(reply: Reply, close: bool) -> Response<Full<Bytes>> {
             headers.insert(name, value);
         }
     };
-    let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     set(header::CACHE_CONTROL, "max-age=0");
     set(header::CONNECTION, if closes { "close" } else { "Keep-Alive" });
-    set(header::DATE, &date);
     set(header::PRAGMA, "no-cache");
     set(header::SERVER, "pve-api-daemon/3.0");
     if let Some(content_type) = &reply.content_type {
         set(header::CONTENT_TYPE, content_type);
     }
-    set(header::EXPIRES, &date);
+    if let Some(date) = reply.date.and_then(|date| jiff::Timestamp::from_second(date).ok()) {
+        let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        set(header::DATE, &date);
+        set(header::EXPIRES, &date);
+    }
     for (name, value) in &reply.headers {
         set(HeaderName::from_static(name), value);
     }

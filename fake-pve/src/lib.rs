@@ -51,6 +51,12 @@ use clock::Clock;
 use engine::{Shared, State};
 use world::random::Random;
 
+/// What answers each method of the catalogue, in its order: the coverage of the fake.
+pub fn coverage() -> Vec<(String, Level)> {
+    let methods = pve_catalog::Catalog::embedded().methods();
+    methods.iter().map(|method| (method.key(), generic::level(method))).collect()
+}
+
 /// Why a cluster does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -21,7 +21,6 @@ pub(crate) struct Leaf {
     pub config: Arc<ServerConfig>,
     /// SHA-256 of the certificate in Proxmox's form: `AA:BB:…`.
     pub fingerprint: String,
-    pub pem: String,
 }
 
 impl Ca {
@@ -56,7 +55,7 @@ impl Ca {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Leaf { config: Arc::new(config), fingerprint, pem: certificate.pem() })
+        Ok(Leaf { config: Arc::new(config), fingerprint })
     }
 }
 

@@ -56,17 +56,21 @@ fn as_child(child: &'static str) -> Option<Collection> {
 }
 
 impl Collection {
-    /// Answers a call on the collection or one of its objects; `None` when the verb does not fit it.
-    pub fn answer(&self, call: &mut Call<'_>) -> Option<Answer> {
+    /// Whether a method on one of its two paths is the collection's own.
+    pub fn knows(&self, method: &Method) -> bool {
+        method.path == self.child || matches!(method.verb, Verb::Get | Verb::Post)
+    }
+
+    /// Answers a call on the collection or one of its objects.
+    pub fn answer(&self, call: &mut Call<'_>) -> Answer {
         let at_child = call.method.path == self.child;
-        Some(match (call.method.verb, at_child) {
-            (Verb::Get, false) => self.list(call),
-            (Verb::Post, _) => self.create(call),
-            (Verb::Get, true) => self.show(call),
-            (Verb::Put, true) => self.change(call),
-            (Verb::Delete, true) => self.remove(call),
-            (Verb::Put | Verb::Delete, false) => return None,
-        })
+        match call.method.verb {
+            Verb::Get if at_child => self.show(call),
+            Verb::Get => self.list(call),
+            Verb::Post => self.create(call),
+            Verb::Put => self.change(call),
+            Verb::Delete => self.remove(call),
+        }
     }
 
     /// The concrete path of the collection in a call.

@@ -1,20 +1,22 @@
 //! Indexes: a GET on a folder lists the names beneath it.
 
-use pve_catalog::Catalog;
 use pve_catalog::path::placeholder;
+use pve_catalog::{Catalog, Method};
 use serde_json::{Value, json};
 
-use crate::behaviour::{Call, Data};
+use crate::behaviour::Data;
 
-/// The list of a folder's children; `None` when the path is no folder of fixed names.
-pub(crate) fn answer(call: &Call<'_>) -> Option<Data> {
-    let key = call.method.returns().child_key.as_deref()?;
-    let names = children(call.method.path);
-    if names.is_empty() || key.contains('/') {
-        return None;
-    }
-    let items: Vec<Value> = names.into_iter().map(|name| json!({ key: name })).collect();
-    Some(items.into())
+/// Whether a method lists a folder of fixed names.
+pub(crate) fn is_folder(method: &Method) -> bool {
+    let key = method.returns().child_key.as_deref();
+    key.is_some_and(|key| !key.contains('/')) && !children(method.path).is_empty()
+}
+
+/// The list of a folder's children.
+pub(crate) fn list(method: &Method) -> Data {
+    let key = method.returns().child_key.as_deref().unwrap_or("name");
+    let items: Vec<Value> = children(method.path).into_iter().map(|name| json!({ key: name })).collect();
+    items.into()
 }
 
 /// The fixed names one level beneath a template, sorted.

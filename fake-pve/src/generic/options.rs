@@ -4,7 +4,7 @@ use pve_catalog::{Catalog, Kind, Method, Verb};
 use serde_json::{Value, json};
 
 use super::collection::{apply_deletions, fill, stored};
-use crate::behaviour::{Answer, Call, Data, Failure};
+use crate::behaviour::{Answer, Call, Data};
 use crate::world::digest;
 
 /// Whether a template is such a pair.
@@ -15,7 +15,7 @@ pub(crate) fn is_pair(template: &str) -> bool {
     catalog.get(Verb::Get, template).is_some_and(object) && catalog.get(Verb::Put, template).is_some_and(settled)
 }
 
-/// Shows or changes. Other verbs on the path are not its own.
+/// Shows, or changes.
 pub(crate) fn answer(call: &mut Call<'_>) -> Answer {
     let path = fill(call.method.path, &call.params);
     let now = call.world.documents.options.get(&path).cloned().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn answer(call: &mut Call<'_>) -> Answer {
             shown.insert("digest".into(), json!(current));
             Ok(Value::Object(shown).into())
         }
-        Verb::Put => {
+        Verb::Put | Verb::Post | Verb::Delete => {
             call.check_digest(&current)?;
             let of_path = call.method.path.split('/').filter_map(pve_catalog::path::placeholder).map(str::to_string);
             let without: Vec<String> = of_path.chain(["delete".into(), "digest".into()]).collect();
@@ -37,6 +37,5 @@ pub(crate) fn answer(call: &mut Call<'_>) -> Answer {
             call.world.documents.options.insert(path, options);
             Ok(Data::null())
         }
-        Verb::Post | Verb::Delete => Err(Failure::new(501, format!("fake-pve: {} is not modelled", call.method.key()))),
     }
 }

@@ -1,0 +1,10 @@
+//! fake-pve from outside: over HTTPS, the way clients see it.
+
+mod access;
+mod client;
+mod cluster;
+mod generic;
+mod pipeline;
+mod program;
+mod tasks;
+mod walk;
