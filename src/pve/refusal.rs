@@ -1,6 +1,6 @@
 //! What Proxmox means when it refuses: its status and its words to a code and to advice.
 
-use pve_catalog::Method;
+use pve_catalog::{Catalog, Method};
 use serde_json::{Map, Value};
 
 use super::reply::Reply;
@@ -214,8 +214,8 @@ fn not_supported(said: &Said, call: &ApiCall) -> Fault {
             .hint("Proxmox takes 512 KiB in one request; files go through the upload tool");
     }
     let fault = Fault::new(Code::NotSupported, said.or("this cluster has no such method"));
-    if call.path().contains("/lxc/") && call.path().ends_with("/exec") {
-        return fault.hint("the API cannot run commands in containers; pve_lxc_exec does, over SSH");
+    if let Some(instead) = Catalog::rules().advice.instead_of(call.verb(), call.path()) {
+        return fault.hint(instead);
     }
     fault.hint(format!(
         "the catalogue here is of Proxmox VE {}; the cluster may be of another version (pve_version), or the path is wrong \
