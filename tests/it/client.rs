@@ -132,7 +132,8 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn answers_that_are_not_proxmox() {
     let html = || reply("200 OK", "text/html", b"<html>login</html>");
-    let bodies: [(fn() -> Act, &str); 5] = [
+    type Answer = fn() -> Act;
+    let bodies: [(Answer, &str); 5] = [
         (html, "HTML"),
         (|| ok(r#"{"data":[1,2"#), "cut off"),
         (|| ok(""), "an empty body"),
