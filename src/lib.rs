@@ -5,3 +5,5 @@ pub mod error;
 pub mod policy;
 pub mod pve;
 pub mod redact;
+#[cfg(feature = "rehearse")]
+pub mod rehearse;
