@@ -14,6 +14,7 @@ mod redaction;
 mod registry;
 mod scripted;
 mod served;
+mod session;
 mod stdio;
 mod tasks;
 mod tls;
