@@ -12,8 +12,8 @@ pub mod value;
 
 use std::collections::BTreeMap;
 
-use pve_catalog::{Method, json_schema};
 use pve_catalog::path::placeholders;
+use pve_catalog::{Method, json_schema};
 use serde_json::{Map, Value};
 
 use crate::error::{Code, Fault};

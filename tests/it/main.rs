@@ -18,3 +18,4 @@ mod session;
 mod stdio;
 mod tasks;
 mod tls;
+mod whole;
