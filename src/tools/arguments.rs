@@ -8,6 +8,7 @@
 pub mod hint;
 pub mod node;
 mod reading;
+mod sense;
 pub mod value;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub struct Options {
     pub dry_run: bool,
     /// Optional parameters that were given empty and are therefore not sent.
     pub left_out: Vec<String>,
+    /// What is odd about the request although it is sent.
+    pub warnings: Vec<String>,
 }
 
 /// A request in the form of the wire.
@@ -65,7 +68,12 @@ pub async fn normalise(method: &'static Method, args: Map<String, Value>, ctx: &
         read.values.insert("node".into(), node.into());
         verified = read.verified(false).map_err(|fault| scrubber.fault(fault))?;
     }
-    Ok(on_the_wire(method, verified, read.options))
+    let sense = sense::of(method, &verified);
+    if !sense.errors.is_empty() {
+        return Err(refused(method.tool.unwrap_or(method.path), sense.errors));
+    }
+    let options = Options { warnings: sense.warnings, ..read.options };
+    Ok(on_the_wire(method, verified, options))
 }
 
 /// `bad_argument`: every message at once.

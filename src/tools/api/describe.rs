@@ -123,7 +123,7 @@ fn by_hand(ctx: &Ctx, tool: &Tool, mut told: Map<String, Value>) -> Reply {
 fn facts(method: &Method, told: &mut Map<String, Value>) {
     let who = match privileges(method) {
         Some(who) => who,
-        None if Permission::of(method).anybody => "any user".into(),
+        None if Permission::of(method).anybody => "any user; the method itself may check more, by what is asked".into(),
         None => "root@pam only".into(),
     };
     told.insert("privileges".into(), who.into());

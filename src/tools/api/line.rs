@@ -56,13 +56,15 @@ pub fn returns_line(schema: &Map<String, Value>) -> String {
 
 /// A key of a property string.
 pub fn key_line(schema: &Schema) -> String {
+    if let Some(other) = &schema.alias {
+        return format!("another name of {other}");
+    }
     let mut parts = vec![match schema.enumeration.is_empty() {
         true => schema.kind.word().to_string(),
         false => schema.enumeration.join("|"),
     }];
     parts.extend((!schema.optional).then(|| "required".to_string()));
     parts.extend(schema.default_key.then(|| "may be written without its key".to_string()));
-    parts.extend(schema.alias.as_ref().map(|other| format!("another name of {other}")));
     parts.extend(schema.minimum.map(|least| format!("from {least}")));
     parts.extend(schema.maximum.map(|most| format!("up to {most}")));
     parts.extend(schema.default.as_ref().map(|default| format!("default {default}")));

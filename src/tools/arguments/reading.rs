@@ -184,8 +184,12 @@ impl Reading {
 
     /// Proxmox's words and ours.
     fn objection(&self, name: &str, message: &str) -> String {
-        let advice = hint::rule(self.method, name).map(|rule| format!(" ({rule})")).unwrap_or_default();
-        format!("{}{advice}", message.trim())
+        let rule = hint::rule(self.method, name).map(|rule| format!(" ({rule})")).unwrap_or_default();
+        let lines = message.lines().map(|line| match hint::nearest_key(self.method, name, line) {
+            Some(question) => format!("{line}, {question}"),
+            None => line.to_string(),
+        });
+        format!("{}{rule}", lines.collect::<Vec<_>>().join("; "))
     }
 }
 
