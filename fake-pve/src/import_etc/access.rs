@@ -1,6 +1,5 @@
 //! Users, tokens, passwords and realms.
 
-use pve_catalog::Verb;
 use pve_catalog::permission::AccessConfig;
 use serde_json::{Map, Value, json};
 
@@ -43,7 +42,7 @@ impl Import<'_> {
         let (sections, warnings) = section::read(self.text("domains.cfg"));
         self.warn("domains.cfg", warnings);
         for section in sections {
-            let mut realm = options_of(&section, Verb::Post, "/access/domains");
+            let mut realm = options_of(&section, "/access/domains");
             realm.insert("type".into(), json!(section.kind));
             self.world.access.realms.insert(section.id, realm);
         }

@@ -13,13 +13,30 @@ use crate::world::{Storage, firewall};
 const SIZE: u64 = 1 << 40;
 
 impl Import<'_> {
+    /// A storage `local` in its own place is always there.
     pub(super) fn storages(&mut self) {
         let (sections, warnings) = section::read(self.text("storage.cfg"));
         self.warn("storage.cfg", warnings);
         for section in sections {
-            let mut config = options_of(&section, Verb::Post, "/storage");
+            if let Err(text) = pve_catalog::format::check("pve-storage-id", &section.id) {
+                let text = format!("line {} (skip section '{}'): {text}", section.line, section.id);
+                self.warn("storage.cfg", [text]);
+                continue;
+            }
+            let mut config = options_of(&section, "/storage");
             config.insert("type".into(), json!(section.kind));
             self.world.storages.insert(section.id, Storage { config, size: SIZE, ..Storage::default() });
+        }
+        let local = self.world.storages.get("local");
+        let in_place =
+            |local: &Storage| local.plugin() == "dir" && local.option("path").is_none_or(|path| path == "/var/lib/vz");
+        if !local.is_some_and(in_place) {
+            let config = json!({
+                "type": "dir", "path": "/var/lib/vz", "content": "backup,images,iso,rootdir,snippets,vztmpl",
+                "prune-backups": "keep-all=1",
+            });
+            let config = config.as_object().cloned().unwrap_or_default();
+            self.world.storages.insert("local".into(), Storage { config, size: SIZE, ..Storage::default() });
         }
     }
 
@@ -67,7 +84,7 @@ impl Import<'_> {
     }
 
     fn object(&mut self, home: &Home, section: &Section) {
-        let mut object = options_of(section, Verb::Post, home.collection);
+        let mut object = options_of(section, home.collection);
         let of_resource = home.collection == "/cluster/ha/resources";
         let id = if of_resource { format!("{}:{}", section.kind, section.id) } else { section.id.clone() };
         if home.kind.is_empty() {
@@ -80,7 +97,7 @@ impl Import<'_> {
         let (sections, warnings) = section::read(self.text("sdn/subnets.cfg"));
         self.warn("sdn/subnets.cfg", warnings);
         for section in sections {
-            let mut subnet = options_of(&section, Verb::Post, "/cluster/sdn/vnets/{vnet}/subnets");
+            let mut subnet = options_of(&section, "/cluster/sdn/vnets/{vnet}/subnets");
             let vnet =
                 subnet.shift_remove("vnet").and_then(|vnet| vnet.as_str().map(str::to_string)).unwrap_or_default();
             subnet.insert("type".into(), json!("subnet"));
@@ -100,7 +117,7 @@ impl Import<'_> {
             };
             let template =
                 if kind == "node" { "/cluster/sdn/fabrics/node/{fabric_id}" } else { "/cluster/sdn/fabrics/fabric" };
-            let mut object = options_of(&section, Verb::Post, template);
+            let mut object = options_of(&section, template);
             object.insert("protocol".into(), json!(protocol));
             self.world.documents.put(&path, &id, object);
         }
@@ -117,8 +134,14 @@ impl Import<'_> {
 }
 
 /// The options of a section, typed as the parameters of the call that would make it.
-pub(super) fn options_of(section: &Section, verb: Verb, template: &str) -> Map<String, Value> {
-    let parameters = Catalog::embedded().get(verb, template).map(pve_catalog::Method::parameters);
+pub(super) fn options_of(section: &Section, template: &str) -> Map<String, Value> {
+    let catalog = Catalog::embedded();
+    let beneath = || {
+        let mut templates = catalog.templates();
+        let child = templates.find(|child| child.strip_prefix(template).is_some_and(|rest| rest.starts_with("/{")))?;
+        catalog.get(Verb::Post, child)
+    };
+    let parameters = catalog.get(Verb::Post, template).or_else(beneath).map(pve_catalog::Method::parameters);
     let mut options = Map::new();
     for (key, value) in &section.lines {
         let schema = parameters.and_then(|parameters| parameter(parameters, key));

@@ -15,6 +15,8 @@ pub struct Section {
     pub kind: String,
     /// `local`.
     pub id: String,
+    /// Number of the header's line, from 1.
+    pub line: usize,
     /// Keys and values in order; a key alone has an empty value; a key may stand several times.
     pub lines: Vec<(String, String)>,
 }
@@ -28,7 +30,7 @@ pub enum Writer {
     Rust,
 }
 
-/// Reads the sections of a file. Lines that fit nowhere are told, one text each.
+/// Reads the sections of a file; a blank line ends one. Lines that fit nowhere are told, one text each.
 pub fn read(text: &str) -> (Vec<Section>, Vec<String>) {
     let (mut sections, mut warnings) = (Vec::<Section>::new(), Vec::new());
     let mut open = false;
@@ -43,15 +45,16 @@ pub fn read(text: &str) -> (Vec<Section>, Vec<String>) {
                 Some(section) => section.lines.push((key.into(), value.trim().into())),
                 None => warnings.push(format!("line {}: '{option}' stands in no section", number + 1)),
             }
+        } else if open {
+            warnings.push(format!("line {}: ignore config line: {line}", number + 1));
         } else {
             let (kind, id) = line.split_once(':').unwrap_or(("", line));
             let (kind, id) = (kind.trim().to_string(), id.trim().to_string());
             if id.is_empty() || id.contains(char::is_whitespace) {
                 warnings.push(format!("line {}: '{line}' is no section header", number + 1));
-                open = false;
                 continue;
             }
-            sections.push(Section { kind, id, lines: Vec::new() });
+            sections.push(Section { kind, id, line: number + 1, lines: Vec::new() });
             open = true;
         }
     }

@@ -4,6 +4,7 @@ mod access;
 mod client;
 mod cluster;
 mod generic;
+mod import;
 mod pipeline;
 mod program;
 mod replay;
