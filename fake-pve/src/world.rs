@@ -15,6 +15,7 @@ pub mod guest;
 pub mod node;
 pub mod random;
 pub mod section;
+pub mod section_type;
 pub mod storage;
 pub mod task;
 
