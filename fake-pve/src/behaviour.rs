@@ -45,6 +45,7 @@ pub(crate) mod access;
 mod answer;
 mod call;
 pub(crate) mod cluster;
+pub(crate) mod firewall;
 pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod services;
