@@ -46,6 +46,7 @@ mod answer;
 mod call;
 pub(crate) mod cluster;
 pub(crate) mod lock;
+pub(crate) mod firewall;
 pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod pools;
