@@ -14,9 +14,9 @@ pub mod firewall;
 pub mod guest;
 pub mod node;
 pub mod random;
+pub mod sdn;
 pub mod section;
 pub mod section_type;
-pub mod sdn;
 pub mod storage;
 pub mod task;
 
@@ -25,8 +25,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
-pub use document::{Documents, digest, digest_of};
 pub use document::{Documents, digest};
+pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
 pub use node::Node;

@@ -1,6 +1,6 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
-use super::{Behaviour, access, cluster, node, pools, services, tasks, version};
+use super::{Behaviour, access, cluster, firewall, node, pools, services, tasks, version};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[
@@ -21,7 +21,7 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("POST /access/openid/auth-url", access::openid::auth_url),
     ("POST /access/openid/login", access::openid::login),
     ("PUT /access/password", access::password::change),
-    ("GET /access/permissions", access::ticket::permissions),
+    ("GET /access/permissions", access::permissions),
     ("GET /access/roles", access::roles::list),
     ("POST /access/roles", access::roles::create),
     ("DELETE /access/roles/{roleid}", access::roles::delete),
@@ -33,8 +33,8 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("DELETE /access/tfa/{userid}/{id}", access::tfa::delete),
     ("GET /access/tfa/{userid}/{id}", access::tfa::show),
     ("PUT /access/tfa/{userid}/{id}", access::tfa::update),
-    ("GET /access/ticket", access::ticket::no_ticket),
-    ("POST /access/ticket", access::ticket::ticket),
+    ("GET /access/ticket", access::no_ticket),
+    ("POST /access/ticket", access::ticket),
     ("GET /access/users", access::users::list),
     ("POST /access/users", access::users::create),
     ("DELETE /access/users/{userid}", access::users::delete),
@@ -48,13 +48,6 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("PUT /access/users/{userid}/token/{tokenid}", access::tokens::update),
     ("PUT /access/users/{userid}/unlock-tfa", access::tfa::unlock),
     ("POST /access/vncticket", access::ticket::vncticket),
-use super::{Behaviour, access, cluster, firewall, node, services, tasks, version};
-
-/// The table. Keys are those of the catalogue.
-pub(crate) static TABLE: &[(&str, Behaviour)] = &[
-    ("GET /access/permissions", access::permissions),
-    ("GET /access/ticket", access::no_ticket),
-    ("POST /access/ticket", access::ticket),
     ("GET /cluster/firewall/aliases", firewall::aliases::list),
     ("POST /cluster/firewall/aliases", firewall::aliases::create),
     ("DELETE /cluster/firewall/aliases/{name}", firewall::aliases::delete),
