@@ -25,7 +25,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
-pub use document::{Documents, digest};
 pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
@@ -85,9 +84,6 @@ pub struct World {
     pub sdn: Sdn,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
-    /// Firewall configurations by file: `firewall/cluster.fw`, `firewall/100.fw`, `nodes/pve1/host.fw`,
-    /// `sdn/firewall/vnet1.fw`.
-    pub firewalls: BTreeMap<String, Firewall>,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.
