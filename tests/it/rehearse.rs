@@ -50,7 +50,10 @@ async fn it_changes_its_own_cluster_and_tells() {
     assert!(output.status.success(), "{told}");
     assert!(other.requests().is_empty(), "the other cluster saw {:?}", other.requests());
     assert!(!said.contains("isError"), "{said}");
-    assert!(told.contains("does not take PROXMOX_ALLOW_WRITES, PROXMOX_FINGERPRINT, PROXMOX_TOKEN, PROXMOX_URL"), "{told}");
+    assert!(
+        told.contains("does not take PROXMOX_ALLOW_WRITES, PROXMOX_FINGERPRINT, PROXMOX_TOKEN, PROXMOX_URL"),
+        "{told}"
+    );
     assert!(told.contains("PUT /cluster/options -> 200"), "{told}");
     assert!(told.contains("/cluster/options\n"), "{told}");
     for line in said.lines() {
