@@ -10,10 +10,14 @@
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
 //! - [`json_schema`]: facts -> JSON Schema of a tool. [`example`]: the smallest call that works.
-//! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
-//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
+//! - [`verify`]: parameters against a schema, in Proxmox's wording. [`format`]: formats by name. [`property`]: property
+//!   strings. [`pattern`]: Perl patterns in a linear-time engine.
+//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields
+//!   hold secrets. [`encode`]: both -> stored form.
+//! - [`advice`]: what goes wrong with a method although the call looks right.
 
+pub mod advice;
 pub mod arguments;
 pub mod decide;
 pub mod encode;
@@ -30,6 +34,7 @@ pub mod permission;
 pub mod property;
 mod record;
 pub mod schema;
+pub mod secrets;
 pub mod tables;
 pub mod upid;
 pub mod verb;
@@ -38,6 +43,7 @@ pub mod verify;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
+pub use advice::Advice;
 pub use decide::Rules;
 pub use gate::Gate;
 pub use schema::{Format, Kind, Properties, Schema};
@@ -50,8 +56,7 @@ use tables::Tables;
 /// The version of Proxmox VE that the embedded facts describe.
 pub const PVE_VERSION: &str = "9.2";
 
-static EMBEDDED: LazyLock<Catalog> =
-    LazyLock::new(|| Catalog::decode(include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))));
+static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| Catalog::decode(Catalog::embedded_bytes()));
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rules.postcard"));
@@ -123,6 +128,11 @@ impl Catalog {
     /// The catalogue of this build.
     pub fn embedded() -> &'static Catalog {
         &EMBEDDED
+    }
+
+    /// The catalogue of this build as it is stored.
+    pub fn embedded_bytes() -> &'static [u8] {
+        include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))
     }
 
     /// The decision rules of this build.
@@ -239,6 +249,15 @@ impl Method {
     /// The permission expression, read once.
     pub(crate) fn permission(&self) -> &Permission {
         self.permission.get_or_init(|| Permission::parse(self.permissions()))
+    }
+
+    /// Advice about the method and about parameters that it has, in the order of `data/advice.toml`.
+    pub fn advice(&self) -> impl Iterator<Item = &'static Advice> + '_ {
+        let about = Catalog::rules().advice.advice.iter().filter(|advice| advice.is_about(self.verb, self.path));
+        about.filter(|advice| {
+            advice.params.is_empty()
+                || advice.params.iter().any(|name| self.parameters().properties.get(name).is_some())
+        })
     }
 
     /// `GET /nodes/{node}/qemu`: how a method is named in data and messages.

@@ -45,6 +45,7 @@ pub(crate) mod access;
 mod answer;
 mod call;
 pub(crate) mod cluster;
+pub(crate) mod firewall;
 pub(crate) mod ha;
 pub(crate) mod lock;
 pub(crate) mod node;

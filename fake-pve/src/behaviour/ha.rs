@@ -32,7 +32,7 @@ pub(crate) fn create_group(_call: &mut Call<'_>) -> Answer {
 
 /// `GET /cluster/ha/groups/{group}`.
 pub(crate) fn show_group(_call: &mut Call<'_>) -> Answer {
-    migrated("get group")
+    migrated("read group")
 }
 
 /// `PUT /cluster/ha/groups/{group}`.

@@ -1,101 +1,144 @@
-//! Section configurations: objects of a type, and what each type allows.
+//! Section configurations (`storage.cfg`, `jobs.cfg`, `ha/resources.cfg` …) as text, and the order in which Proxmox
+//! writes their keys.
 //!
-//! Realms, HA resources, mappings, metric servers and their like are kept by Proxmox in files of sections. All of them
-//! treat properties alike: a type has required, optional and fixed ones, nothing else may be set, and an empty value
-//! is gone when the file is read again.
+//! A section is a header `type: id` and indented lines `key value`. Perl writes `comment` and `disable` first, then the
+//! options that a type requires, then the others, each sorted; Rust (notifications, fabrics) writes all keys sorted.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What one type of section may hold.
-#[derive(Clone, Copy, Debug)]
-pub struct SectionType {
-    /// The word before the colon: `ldap`, `graphite`.
-    pub name: &'static str,
-    /// Properties without which there is no such section.
-    pub required: &'static [&'static str],
-    /// Properties that may be absent.
-    pub optional: &'static [&'static str],
-    /// Those among both that cannot be changed later.
-    pub fixed: &'static [&'static str],
+/// One section as it stands in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// `dir`; empty where headers have none (`mapping/pci.cfg`).
+    pub kind: String,
+    /// `local`.
+    pub id: String,
+    /// Number of the header's line, from 1.
+    pub line: usize,
+    /// Keys and values in order; a key alone has an empty value; a key may stand several times.
+    pub lines: Vec<(String, String)>,
 }
 
-impl SectionType {
-    /// The type of a name among several.
-    pub fn named<'t>(types: &'t [SectionType], name: &str) -> Option<&'t SectionType> {
-        types.iter().find(|kind| kind.name == name)
-    }
+/// Which of Proxmox's two writers writes a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// A blank line after each section; `comment`, `disable`, required options, others.
+    Perl,
+    /// A blank line between sections; all keys sorted.
+    Rust,
+}
 
-    /// Whether the type knows a property.
-    pub fn knows(&self, property: &str) -> bool {
-        self.required.contains(&property) || self.optional.contains(&property)
-    }
-
-    /// Judges the properties of a new section.
-    ///
-    /// # Errors
-    /// An unexpected property, a line feed in a value, a missing one; in Proxmox's words.
-    pub fn check_new(&self, given: &Map<String, Value>) -> Result<(), String> {
-        self.check_values(given)?;
-        match self.required.iter().find(|name| !given.contains_key(**name)) {
-            Some(missing) => Err(format!("missing value for required option '{missing}'")),
-            None => Ok(()),
-        }
-    }
-
-    /// Judges changes.
-    ///
-    /// # Errors
-    /// As [`SectionType::check_new`], and a fixed property.
-    pub fn check_change(&self, given: &Map<String, Value>) -> Result<(), String> {
-        match given.keys().find(|name| self.fixed.contains(&name.as_str())) {
-            Some(fixed) => Err(format!("can't change value of fixed parameter '{fixed}'")),
-            None => self.check_values(given),
-        }
-    }
-
-    fn check_values(&self, given: &Map<String, Value>) -> Result<(), String> {
-        if let Some(name) = given.keys().find(|name| !self.knows(name)) {
-            return Err(format!("unexpected property '{name}'"));
-        }
-        let has_line_feed = |value: &Value| value.as_str().is_some_and(|text| text.contains('\n'));
-        match given.values().any(has_line_feed) {
-            true => Err("property contains a line feed".into()),
-            false => Ok(()),
-        }
-    }
-
-    /// Takes away what a call deletes.
-    ///
-    /// # Errors
-    /// An unknown, required or fixed property, or one that is set in the same call.
-    pub fn delete(
-        &self,
-        section: &mut Map<String, Value>,
-        names: &[String],
-        new: &Map<String, Value>,
-    ) -> Result<(), String> {
-        for name in names {
-            if !self.knows(name) {
-                return Err(format!("no such option '{name}'"));
+/// Reads the sections of a file; a blank line ends one. Lines that fit nowhere are told, one text each.
+pub fn read(text: &str) -> (Vec<Section>, Vec<String>) {
+    let (mut sections, mut warnings) = (Vec::<Section>::new(), Vec::new());
+    let mut open = false;
+    for (number, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            open = false;
+        } else if line.starts_with('#') {
+        } else if let Some(option) = line.strip_prefix([' ', '\t']) {
+            let option = option.trim();
+            let (key, value) = option.split_once([' ', '\t']).unwrap_or((option, ""));
+            match sections.last_mut().filter(|_| open) {
+                Some(section) => section.lines.push((key.into(), value.trim().into())),
+                None => warnings.push(format!("line {}: '{option}' stands in no section", number + 1)),
             }
-            if self.required.contains(&name.as_str()) {
-                return Err(format!("unable to delete required option '{name}'"));
+        } else if open {
+            warnings.push(format!("line {}: ignore config line: {line}", number + 1));
+        } else {
+            let (kind, id) = line.split_once(':').unwrap_or(("", line));
+            let (kind, id) = (kind.trim().to_string(), id.trim().to_string());
+            if id.is_empty() || id.contains(char::is_whitespace) {
+                warnings.push(format!("line {}: '{line}' is no section header", number + 1));
+                continue;
             }
-            if self.fixed.contains(&name.as_str()) {
-                return Err(format!("unable to delete fixed option '{name}'"));
-            }
-            if new.contains_key(name) {
-                return Err(format!("cannot set and delete property '{name}' at the same time!"));
-            }
-            section.shift_remove(name);
+            sections.push(Section { kind, id, line: number + 1, lines: Vec::new() });
+            open = true;
         }
-        Ok(())
+    }
+    (sections, warnings)
+}
+
+/// Writes one object as a section: values of lists on a line each, nothing for empty texts.
+pub fn section(writer: Writer, kind: &str, id: &str, options: &Map<String, Value>) -> String {
+    let mut text = if kind.is_empty() { format!("{id}\n") } else { format!("{kind}: {id}\n") };
+    let sorted: BTreeMap<&str, &Value> = options.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    let required = if writer == Writer::Perl { required(kind) } else { &[] };
+    let first: &[&str] = if writer == Writer::Perl { &["comment", "disable"] } else { &[] };
+    let given = |key: &&&str| sorted.contains_key(**key);
+    let mut order: Vec<&str> = first.iter().filter(given).copied().collect();
+    order.extend(required.iter().filter(given).copied());
+    order.extend(sorted.keys().filter(|key| !first.contains(key) && !required.contains(key)).copied());
+    for key in order {
+        text.push_str(&lines(writer, key, sorted[key]));
+    }
+    text
+}
+
+/// Joins sections to a file.
+pub fn file(writer: Writer, sections: &[String]) -> String {
+    match writer {
+        Writer::Perl => sections.iter().map(|section| format!("{section}\n")).collect(),
+        Writer::Rust => sections.join("\n"),
     }
 }
 
-/// Drops values that a written file would not give back: empty texts.
-pub fn forget_empty(section: &mut Map<String, Value>) {
-    section.retain(|_, value| value.as_str() != Some(""));
+fn lines(writer: Writer, key: &str, value: &Value) -> String {
+    let text = match value {
+        Value::Array(items) => return items.iter().map(|item| lines(writer, key, item)).collect(),
+        Value::String(text) => text.clone(),
+        Value::Bool(on) if writer == Writer::Rust => on.to_string(),
+        Value::Bool(on) => i32::from(*on).to_string(),
+        Value::Null => return String::new(),
+        other => other.to_string(),
+    };
+    match (key, text.as_str(), writer) {
+        ("disable", "1", Writer::Perl) => "\tdisable\n".into(),
+        ("disable", "0", Writer::Perl) => String::new(),
+        (_, "", _) => String::new(),
+        _ => format!("\t{key} {text}\n"),
+    }
+}
+
+/// The options that a type of section requires, sorted: they are written before the others.
+fn required(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "dir" | "btrfs" | "cephfs" => &["path"],
+        "lvm" => &["vgname"],
+        "lvmthin" => &["thinpool", "vgname"],
+        "zfspool" => &["pool"],
+        "nfs" => &["export", "path", "server"],
+        "cifs" => &["path", "server", "share"],
+        "pbs" => &["datastore", "server"],
+        "iscsi" | "iscsidirect" => &["portal", "target"],
+        "esxi" => &["server", "username"],
+        "zfs" => &["blocksize", "iscsiprovider", "pool", "portal", "target"],
+        "ldap" => &["base_dn", "server1", "user_attr"],
+        "ad" => &["domain", "server1"],
+        "openid" => &["client-id", "issuer-url"],
+        "node-affinity" => &["nodes", "resources"],
+        "resource-affinity" => &["affinity", "resources"],
+        "vzdump" => &["schedule"],
+        "realm-sync" => &["realm", "schedule"],
+        "local" => &["target"],
+        "graphite" => &["server"],
+        "influxdb" => &["port", "server"],
+        "opentelemetry" => &["port", "server"],
+        "vlan" => &["bridge"],
+        "qinq" => &["bridge", "tag"],
+        "vxlan" => &["peers"],
+        "evpn" => &["asn", "controller", "vrf-vxlan"],
+        "bgp" => &["asn", "node", "peers"],
+        "isis" => &["isis-domain", "isis-ifaces", "isis-net", "node"],
+        "vnet" => &["zone"],
+        "subnet" => &["vnet"],
+        "netbox" => &["token", "url"],
+        "phpipam" => &["section", "token", "url"],
+        "powerdns" => &["key", "url"],
+        _ => &[],
+    }
 }
 
 #[cfg(test)]
@@ -104,40 +147,14 @@ mod tests {
 
     use super::*;
 
-    const KIND: SectionType = SectionType {
-        name: "ad",
-        required: &["domain", "server1"],
-        optional: &["port", "comment"],
-        fixed: &["domain"],
-    };
-
-    fn object(value: Value) -> Map<String, Value> {
-        value.as_object().cloned().expect("an object")
-    }
-
     #[test]
-    fn properties_are_judged_by_type() {
-        let text = |result: Result<(), String>| result.expect_err("a refusal");
-        assert!(KIND.check_new(&object(json!({"domain": "d", "server1": "s", "port": 1}))).is_ok());
-        assert_eq!(text(KIND.check_new(&object(json!({"domain": "d", "acr": "s"})))), "unexpected property 'acr'");
-        let missing = "missing value for required option 'server1'";
-        assert_eq!(text(KIND.check_new(&object(json!({"domain": "d"})))), missing);
-        let feed = text(KIND.check_change(&object(json!({"comment": "a\nb"}))));
-        assert_eq!(feed, "property contains a line feed");
-        let fixed = "can't change value of fixed parameter 'domain'";
-        assert_eq!(text(KIND.check_change(&object(json!({"domain": "a"})))), fixed);
-    }
-
-    #[test]
-    fn deletions_are_judged_by_type() {
-        let mut section = object(json!({"domain": "d", "port": 1}));
-        let none = Map::new();
-        let delete = |section: &mut _, name: &str, new: &_| KIND.delete(section, &[name.to_string()], new);
-        assert_eq!(delete(&mut section, "x", &none), Err("no such option 'x'".into()));
-        assert_eq!(delete(&mut section, "server1", &none), Err("unable to delete required option 'server1'".into()));
-        let both = "cannot set and delete property 'port' at the same time!";
-        assert_eq!(delete(&mut section, "port", &object(json!({"port": 2}))), Err(both.into()));
-        assert_eq!(delete(&mut section, "port", &none), Ok(()));
-        assert!(!section.contains_key("port"));
+    fn sections_are_read_and_written() {
+        let text = "dir: local\n\tpath /var/lib/vz\n\tcontent iso\n\nnfs: n1\n\tdisable\n\texport /x\n\n";
+        let (sections, warnings) = read(text);
+        assert!(warnings.is_empty() && sections.len() == 2);
+        assert_eq!(sections[1].lines[0], ("disable".to_string(), String::new()));
+        let options = json!({"content": "iso", "path": "/x", "shared": 1, "disable": 1, "comment": "c"});
+        let written = section(Writer::Perl, "dir", "d1", options.as_object().expect("an object"));
+        assert_eq!(written, "dir: d1\n\tcomment c\n\tdisable\n\tpath /x\n\tcontent iso\n\tshared 1\n");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::generic::collection::stored;
-use crate::world::section::{SectionType, forget_empty};
+use crate::world::section_type::{SectionType, forget_empty};
 
 const ACCOUNTS: &str = "/cluster/acme/account";
 const PLUGINS: &str = "/cluster/acme/plugins";

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::generic::collection::stored;
-use crate::world::section::{SectionType, forget_empty};
+use crate::world::section_type::{SectionType, forget_empty};
 
 const PATH: &str = "/cluster/jobs/realm-sync";
 

@@ -8,7 +8,7 @@ use super::{checks, quorum};
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::generic::collection::stored;
 use crate::world::ha::{RESOURCES, RULES, place};
-use crate::world::section::{SectionType, forget_empty};
+use crate::world::section_type::{SectionType, forget_empty};
 
 const TYPES: [SectionType; 2] = [
     SectionType {
