@@ -6,6 +6,7 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod calendar;
 pub mod conf;
 mod crypt;
 pub mod document;
@@ -18,6 +19,7 @@ pub mod random;
 pub mod sdn;
 pub mod section;
 pub mod section_type;
+pub mod statistics;
 pub mod storage;
 pub mod task;
 
@@ -33,6 +35,7 @@ pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use sdn::Sdn;
+pub use statistics::Statistics;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
 
@@ -88,6 +91,8 @@ pub struct World {
     pub documents: Documents,
     /// What the managers of high availability know.
     pub ha: Ha,
+    /// What nodes told last, for the resource list.
+    pub statistics: Statistics,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.

@@ -81,6 +81,15 @@ fn builtins() -> [(&'static str, &'static str, Map<String, Value>); 2] {
     ]
 }
 
+/// Every change writes the whole file, built-in entities among the others.
+fn write_builtins(world: &mut World) {
+    for (path, name, object) in builtins() {
+        if world.documents.get(path, name).is_none() {
+            world.documents.put(path, name, object);
+        }
+    }
+}
+
 fn builtin(path: &str, name: &str) -> Option<Map<String, Value>> {
     builtins().into_iter().find(|(at, id, _)| *at == path && *id == name).map(|(_, _, object)| object)
 }
@@ -91,6 +100,13 @@ fn entities(world: &World, path: &str) -> Vec<(String, Map<String, Value>)> {
     for (at, name, object) in builtins() {
         if at == path && all.iter().all(|(id, _)| id != name) {
             all.push((name.into(), object));
+        }
+    }
+    for (_, object) in &mut all {
+        for key in ["disable", "invert-match"] {
+            if let Some(value) = object.get_mut(key) {
+                *value = json!(scalar(value).is_some_and(|text| text == "1" || text == "true"));
+            }
         }
     }
     all

@@ -86,8 +86,8 @@ pub struct NodeHealth {
     pub since: i64,
 }
 
-/// A command for the CRM.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A command for the CRM. Its text is the line that it is in the file of commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
     /// Move a service; with a stop in between when `relocate` is set.
@@ -99,6 +99,22 @@ pub enum Command {
         /// Stop, move, start instead of moving while it runs.
         relocate: bool,
     },
+    /// Do what it is for again.
+    Arm,
+    /// Do nothing any more.
+    Disarm(ResourceMode),
+}
+
+impl std::fmt::Display for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Command::Move { sid, node, relocate: false } => write!(f, "migrate {sid} {node}"),
+            Command::Move { sid, node, relocate: true } => write!(f, "relocate {sid} {node}"),
+            Command::Arm => write!(f, "arm-ha"),
+            Command::Disarm(ResourceMode::Freeze) => write!(f, "disarm-ha freeze"),
+            Command::Disarm(ResourceMode::Ignore) => write!(f, "disarm-ha ignore"),
+        }
+    }
 }
 
 /// The service id of a guest: `vm:100`, `ct:200`.
@@ -225,7 +241,8 @@ pub fn runs(world: &World, node: &str, manager: &str) -> bool {
 
 /// Arranges the next round when there is something to do and none is arranged.
 pub fn arrange(world: &mut World, now_ms: i64) {
-    let idle = world.documents.list(RESOURCES).is_empty() && world.ha.services.is_empty();
+    let nothing = world.documents.list(RESOURCES).is_empty() && world.ha.services.is_empty();
+    let idle = nothing && world.ha.commands.is_empty();
     let deciding = world.nodes.keys().any(|node| runs(world, node, "pve-ha-crm"));
     if idle || !deciding {
         world.ha.next_round_ms = None;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::generic::collection::stored;
+use crate::world::access::Secret;
 use crate::world::digest;
 use crate::world::section_type::{SectionType, forget_empty};
 
@@ -114,7 +115,6 @@ pub(crate) fn list(call: &mut Call<'_>) -> Answer {
 pub(crate) fn show(call: &mut Call<'_>) -> Answer {
     let name = call.params.text("realm");
     let mut realm = call.world.access.realm(&name).ok_or_else(|| format!("domain '{name}' does not exist"))?;
-    realm.shift_remove("password");
     realm.insert("digest".into(), json!(file_digest(call)));
     Ok(Value::Object(realm).into())
 }
@@ -136,9 +136,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
         if is_set(given.get("default")) {
             forget_default(call);
         }
-        if let Some(password) = call.params.get("password").filter(|_| types.knows("password")) {
-            given.insert("password".into(), json!(password));
-        }
+        keep_password(call, types, &name);
         given.insert("type".into(), json!(kind));
         forget_empty(&mut given);
         call.world.access.realms.insert(name, given);
@@ -168,13 +166,14 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
         for option in &delete {
             realm.shift_remove(option);
         }
+        if delete.iter().any(|option| option == "password") {
+            call.world.access.realm_passwords.remove(&name);
+        }
         if is_set(given.get("default")) {
             forget_default(call);
         }
         realm.extend(given);
-        if let Some(password) = call.params.get("password").filter(|_| types.knows("password")) {
-            realm.insert("password".into(), json!(password));
-        }
+        keep_password(call, types, &name);
         if let Some(missing) = types.required.iter().find(|option| !realm.contains_key(**option)) {
             let text = format!("section '{name}' - missing value for required option '{missing}'");
             return Err(Failure::die(text));
@@ -193,6 +192,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
             return Err(Failure::die(format!("authentication domain '{name}' does not exist")));
         }
         call.world.access.realms.remove(&name);
+        call.world.access.realm_passwords.remove(&name);
         Ok(Data::null())
     })
 }
@@ -206,6 +206,13 @@ fn file_digest(call: &Call<'_>) -> String {
 fn given(call: &Call<'_>) -> Map<String, Value> {
     let without = ["realm", "type", "password", "delete", "digest", "check-connection"].map(str::to_string);
     stored(call.method, &call.params, &without)
+}
+
+/// The password with which the realm binds is kept apart; other types have none and ignore it.
+fn keep_password(call: &mut Call<'_>, types: &SectionType, realm: &str) {
+    if let Some(password) = call.params.get("password").filter(|_| types.knows("password")) {
+        call.world.access.realm_passwords.insert(realm.into(), Secret::new(realm, &password));
+    }
 }
 
 fn section_type(kind: &str) -> Result<&'static SectionType, Failure> {

@@ -55,7 +55,7 @@ pub(crate) fn sync(call: &mut Call<'_>) -> Answer {
                 if options.dry_run {
                     run.log(format!("\nNOTE: Dry test run, changes were NOT written to the configuration."));
                 } else {
-                    access.tidy();
+                    access.forget_empty();
                     run.world.access = access;
                     run.log(format!("successfully updated {what} configuration"));
                 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::generic::collection::stored;
+use crate::world::calendar::Calendar;
 use crate::world::section_type::{SectionType, forget_empty};
 
 const PATH: &str = "/cluster/jobs/realm-sync";
@@ -20,11 +21,30 @@ pub(crate) fn index(_call: &mut Call<'_>) -> Answer {
     Ok(json!([{"subdir": "schedule-analyze"}, {"subdir": "realm-sync"}]).into())
 }
 
+/// `GET /cluster/jobs/schedule-analyze`: the next moments of a schedule.
+pub(crate) fn analyze(call: &mut Call<'_>) -> Answer {
+    let iterations = call.params.int("iterations").and_then(|count| usize::try_from(count).ok()).unwrap_or(10);
+    let start = call.params.int("starttime").unwrap_or_else(|| call.now());
+    let calendar = Calendar::parse(&call.params.text("schedule"));
+    let following = |after: &i64| calendar.as_ref().and_then(|calendar| calendar.next(*after));
+    let moments = std::iter::successors(following(&start), following).take(iterations);
+    let items = moments.map(|moment| {
+        let utc = jiff::Timestamp::from_second(moment).unwrap_or_default();
+        json!({"timestamp": moment, "utc": utc.strftime("%a %b %e %H:%M:%S %Y").to_string()})
+    });
+    Ok(Data::from(items.collect::<Vec<_>>()))
+}
+
 /// `GET /cluster/jobs/realm-sync`.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
+    let now = call.now();
     let jobs = call.world.documents.list(PATH).iter().map(|(id, job)| {
         let mut item = shown(id, job);
         item.insert("last-run".into(), Value::Null);
+        let schedule = job.get("schedule").and_then(Value::as_str).unwrap_or_default();
+        if let Some(next) = Calendar::parse(schedule).and_then(|calendar| calendar.next(now)) {
+            item.insert("next-run".into(), json!(next));
+        }
         Value::Object(item)
     });
     Ok(Data::from(jobs.collect::<Vec<_>>()))
@@ -66,12 +86,12 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
         if given.is_empty() && !call.params.has("delete") {
             return Err(Failure::die("no job options specified"));
         }
+        TYPE.check_change(&given)?;
         let job = call.world.documents.get(PATH, &id).cloned();
         let mut job = job.ok_or("no such realm-sync job")?;
         if call.params.get("delete").as_deref() == Some("") {
             return Err(Failure::die(super::EMPTY_DELETE));
         }
-        TYPE.check_change(&given)?;
         TYPE.delete(&mut job, &call.params.list("delete"), &given)?;
         job.extend(given);
         job.entry("enabled").or_insert(json!(1));

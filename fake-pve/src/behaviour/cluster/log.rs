@@ -11,7 +11,7 @@ pub(crate) fn list(call: &mut Call<'_>) -> Answer {
     let seen = call.world.log.iter().rev().filter(|entry| all || entry.user == call.authid);
     let items = seen.take(max).map(|entry| {
         json!({
-            "uid": entry.uid, "id": format!("{}:{}", entry.uid, entry.node), "time": entry.time, "pri": entry.pri,
+            "uid": entry.uid.to_string(), "id": format!("{}:{}", entry.uid, entry.node), "time": entry.time, "pri": entry.pri,
             "tag": entry.tag, "pid": entry.pid, "node": entry.node, "user": entry.user, "msg": entry.msg,
         })
     });

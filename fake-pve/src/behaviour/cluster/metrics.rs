@@ -214,6 +214,6 @@ fn try_connection(server: &Map<String, Value>) -> Result<(), Failure> {
         "influxdb" if !text("influxdbproto").starts_with("http") => {
             Err(Failure::die(format!("couldn't create influxdb socket [{host}]:{port} - {reason}")))
         }
-        _ => Err(Failure::die(format!("Can't connect to {host}:{port} ({reason})"))),
+        _ => Err(Failure::die(format!("Connection test failed: 500 Can't connect to {host}:{port} ({reason})"))),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pve_catalog::property;
+use pve_catalog::schema::Properties;
 use pve_catalog::verify::parameter;
 use pve_catalog::{Catalog, Verb};
 use serde_json::{Map, Value, json};
@@ -48,6 +49,7 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
             check_range(&range)?;
         }
         let mut options = call.world.documents.options.get(PATH).cloned().unwrap_or_default();
+        options = printed(options);
         let deleted = call.params.list("delete");
         let mut given = call.params.without(&["delete", "migration_unsecure"]);
         if let Some(unsecure) = call.params.flag("migration_unsecure").filter(|_| !given.contains_key("migration")) {
@@ -61,6 +63,10 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
                 _ if gone => options.shift_remove(&name),
                 ("mac_prefix", MAC_PREFIX) => options.shift_remove(&name),
                 ("console", "applet") => options.insert(name, json!("html5")),
+                ("next-id", _) => {
+                    let printed = print(&name, &json!(text));
+                    options.insert(name, printed)
+                }
                 _ => options.insert(name, json!(text)),
             };
         }
@@ -68,6 +74,24 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
         call.world.documents.options.insert(PATH.into(), options);
         Ok(Data::null())
     })
+}
+
+/// Every change writes the file again, with the property strings that were read in Proxmox's own order of keys.
+fn printed(options: Map<String, Value>) -> Map<String, Value> {
+    options.into_iter().map(|(name, value)| (name.clone(), print(&name, &value))).collect()
+}
+
+fn print(name: &str, value: &Value) -> Value {
+    let text = scalar(value).unwrap_or_default();
+    let parts = keys(name).and_then(|keys| Some((keys, property::parse(keys, &text).ok()?)));
+    let printed = parts.and_then(|(keys, parts)| property::print(keys, &parts).ok());
+    printed.map_or_else(|| value.clone(), Value::from)
+}
+
+/// The keys of an option that is shown as an object.
+fn keys(name: &str) -> Option<&'static Properties> {
+    let method = Catalog::embedded().get(Verb::Put, PATH).filter(|_| OBJECTS.contains(&name))?;
+    property::keys(parameter(method.parameters(), name)?)
 }
 
 /// One datacenter option as text.
@@ -87,9 +111,7 @@ fn parsed(name: &str, value: &Value) -> Value {
     if name == "registered-tags" {
         return json!(split_tags(&text));
     }
-    let method = Catalog::embedded().get(Verb::Put, PATH).filter(|_| OBJECTS.contains(&name));
-    let keys = method.and_then(|method| property::keys(parameter(method.parameters(), name)?));
-    let Some(Ok(mut object)) = keys.map(|keys| property::parse(keys, &text)) else { return json!(text) };
+    let Some(Ok(mut object)) = keys(name).map(|keys| property::parse(keys, &text)) else { return json!(text) };
     if let Some(list) = object.get_mut("user-allow-list") {
         *list = json!(split_tags(list.as_str().unwrap_or_default()));
     }

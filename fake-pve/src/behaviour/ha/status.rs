@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::quorum;
 use crate::behaviour::{Answer, Call, Data};
-use crate::world::ha::{self, ResourceMode, Service, requested};
+use crate::world::ha::{self, Command, ResourceMode, Service, requested};
 use crate::world::{World, document};
 
 /// `GET /cluster/ha/status/current`. On a cluster that never had a resource there are rows for quorum, fencing and nodes.
@@ -71,7 +71,7 @@ pub(crate) fn manager_status(call: &mut Call<'_>) -> Answer {
 /// `POST /cluster/ha/status/arm-ha`.
 pub(crate) fn arm(call: &mut Call<'_>) -> Answer {
     quorum(call)?;
-    call.world.ha.disarmed = None;
+    call.world.ha.commands.push(Command::Arm);
     Ok(Data::null())
 }
 
@@ -79,7 +79,8 @@ pub(crate) fn arm(call: &mut Call<'_>) -> Answer {
 pub(crate) fn disarm(call: &mut Call<'_>) -> Answer {
     quorum(call)?;
     let ignore = call.params.text("resource-mode") == "ignore";
-    call.world.ha.disarmed = Some(if ignore { ResourceMode::Ignore } else { ResourceMode::Freeze });
+    let mode = if ignore { ResourceMode::Ignore } else { ResourceMode::Freeze };
+    call.world.ha.commands.push(Command::Disarm(mode));
     Ok(Data::null())
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Shape, builtin, check_delete, check_digest, check_written, drop_empty_lists, entities, entity, file_digest, given,
-    is_taken, matchers, origin,
+    is_taken, matchers, origin, write_builtins,
 };
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 
@@ -106,6 +106,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
             return Err(Failure::new(400, text));
         }
         call.world.documents.remove(shape.path, &name);
+        write_builtins(call.world);
         Ok(Data::null())
     })
 }
@@ -156,9 +157,7 @@ fn store(call: &mut Call<'_>, shape: &Shape, name: &str, mut object: Map<String,
         return Err(Failure::new(400, text));
     }
     check_written(name, &object, &SECRETS)?;
-    match builtin(shape.path, name) {
-        Some(original) if original == object => drop(call.world.documents.remove(shape.path, name)),
-        _ => call.world.documents.put(shape.path, name, object),
-    }
+    call.world.documents.put(shape.path, name, object);
+    write_builtins(call.world);
     Ok(Data::null())
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Shape, builtin, check_delete, check_digest, check_written, drop_empty_lists, entities, entity, file_digest, given,
-    is_taken, is_target, origin,
+    Shape, check_delete, check_digest, check_written, drop_empty_lists, entities, entity, file_digest, given, is_taken,
+    is_target, origin, write_builtins,
 };
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::world::World;
@@ -77,6 +77,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
         let name = call.params.text("name");
         entity(call.world, SHAPE.path, &name).ok_or_else(|| not_found(&name))?;
         call.world.documents.remove(SHAPE.path, &name);
+        write_builtins(call.world);
         Ok(Data::null())
     })
 }
@@ -152,9 +153,7 @@ fn store(call: &mut Call<'_>, name: &str, mut object: Map<String, Value>) -> Ans
         return Err(Failure::new(404, format!("endpoint '{unknown}' does not exist")));
     }
     check_written(name, &object, &[])?;
-    match builtin(SHAPE.path, name) {
-        Some(original) if original == object => drop(call.world.documents.remove(SHAPE.path, name)),
-        _ => call.world.documents.put(SHAPE.path, name, object),
-    }
+    call.world.documents.put(SHAPE.path, name, object);
+    write_builtins(call.world);
     Ok(Data::null())
 }

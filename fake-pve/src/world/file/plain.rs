@@ -6,11 +6,19 @@ use crate::world::World;
 
 /// Names of the files of this kind that may be there.
 pub(super) fn names(world: &World) -> Vec<String> {
-    let mut names: Vec<String> =
-        ["user.cfg", "priv/token.cfg", "priv/shadow.cfg", "datacenter.cfg", "sdn/subnets.cfg", "sdn/fabrics.cfg"]
-            .iter()
-            .map(|name| format!("/etc/pve/{name}"))
-            .collect();
+    let mut names: Vec<String> = [
+        "user.cfg",
+        "priv/token.cfg",
+        "priv/shadow.cfg",
+        "datacenter.cfg",
+        "ha/crm_commands",
+        "priv/notifications.cfg",
+        "sdn/subnets.cfg",
+        "sdn/fabrics.cfg",
+    ]
+    .iter()
+    .map(|name| format!("/etc/pve/{name}"))
+    .collect();
     names.extend(world.nodes.keys().map(|node| format!("/etc/pve/nodes/{node}/config")));
     names.extend(world.firewalls.keys().map(|name| format!("/etc/pve/{name}")));
     names.extend(["/etc/resolv.conf", "/etc/hosts"].map(String::from));
@@ -23,7 +31,11 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "user.cfg" => Some(world.access.config.print()),
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
-        "datacenter.cfg" => options("/cluster/options"),
+        "datacenter.cfg" => options("/cluster/options").map(|text| match text.starts_with('#') {
+            true => text,
+            false => format!("\n{text}"),
+        }),
+        "ha/crm_commands" => crm_commands(world),
         "/etc/resolv.conf" => world.documents.options.get(&format!("/nodes/{}/dns", world.entry)).map(resolver),
         "/etc/hosts" => world.nodes.get(&world.entry)?.state.get("hosts")?.as_str().map(str::to_string),
         _ if path.ends_with(".fw") => world.firewalls.get(path).map(crate::world::firewall::write),
@@ -34,12 +46,18 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
     }
 }
 
+/// What the manager of HA was asked and has not looked at yet.
+fn crm_commands(world: &World) -> Option<String> {
+    let lines = world.ha.commands.iter().map(|command| format!("{command}\n"));
+    (!world.ha.commands.is_empty()).then(|| lines.collect())
+}
+
 /// `key: value`, sorted; a description as comment lines in front.
 fn options(options: &Map<String, Value>) -> String {
     let mut text = String::new();
     if let Some(description) = options.get("description").and_then(Value::as_str) {
         for line in description.trim_end_matches('\n').split('\n') {
-            text.push_str(&format!("#{line}\n"));
+            text.push_str(&format!("#{}\n", encoded(line)));
         }
         text.push('\n');
     }
@@ -50,6 +68,13 @@ fn options(options: &Map<String, Value>) -> String {
         text.push_str(&format!("{key}: {value}\n"));
     }
     text
+}
+
+/// Comments hold plain characters only; `%`, `:` and everything else are written in hexadecimal.
+fn encoded(line: &str) -> String {
+    let plain = |byte: u8| (0x20..=0x7e).contains(&byte) && byte != b'%' && byte != b':';
+    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    line.bytes().map(one).collect()
 }
 
 fn resolver(dns: &Map<String, Value>) -> String {

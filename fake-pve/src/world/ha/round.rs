@@ -40,12 +40,12 @@ pub fn round(world: &mut World, now: i64) -> Vec<Action> {
     watch_nodes(world, now);
     elect(world);
     enrol(world);
+    take_commands(world);
     if let Some(mode) = world.ha.disarmed {
         let state = if mode == ResourceMode::Freeze { "freeze" } else { "ignored" };
         world.ha.services.values_mut().filter(|service| service.task.is_none()).for_each(|s| s.state = state.into());
         return Vec::new();
     }
-    take_commands(world);
     let sids: Vec<String> = world.ha.services.keys().cloned().collect();
     sids.iter().filter_map(|sid| decide(world, sid)).collect()
 }
@@ -109,17 +109,23 @@ fn enrol(world: &mut World) {
 }
 
 fn take_commands(world: &mut World) {
-    for Command::Move { sid, node, relocate } in std::mem::take(&mut world.ha.commands) {
-        let possible = runs(world, &node, "pve-ha-lrm");
-        let Some(service) = world.ha.services.get_mut(&sid) else { continue };
-        if possible
-            && service.node != node
-            && service.task.is_none()
-            && ["started", "stopped"].contains(&service.state.as_str())
-        {
-            service.state = if relocate { "relocate" } else { "migrate" }.into();
-            service.target = Some(node);
+    for command in std::mem::take(&mut world.ha.commands) {
+        match command {
+            Command::Move { sid, node, relocate } => take_move(world, &sid, node, relocate),
+            Command::Arm => world.ha.disarmed = None,
+            Command::Disarm(mode) => world.ha.disarmed = Some(mode),
         }
+    }
+}
+
+/// A service that rests moves, when there is a node to move to.
+fn take_move(world: &mut World, sid: &str, node: String, relocate: bool) {
+    let possible = world.ha.disarmed.is_none() && runs(world, &node, "pve-ha-lrm");
+    let Some(service) = world.ha.services.get_mut(sid) else { return };
+    let rests = service.task.is_none() && ["started", "stopped"].contains(&service.state.as_str());
+    if possible && rests && service.node != node {
+        service.state = if relocate { "relocate" } else { "migrate" }.into();
+        service.target = Some(node);
     }
 }
 

@@ -14,7 +14,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (pattern(r"UPID:([^:\s]+):[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:"), "UPID:$1:"),
         (pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
         (pattern(r"\bBC:24:11(:[0-9A-Fa-f]{2}){3}\b"), "<mac>"),
-        (pattern(r"\b[0-9a-f]{40}\b"), "<digest>"),
+        (pattern(r"\b([0-9a-f]{40}|[0-9a-f]{64})\b"), "<digest>"),
         (pattern(r"\b1[6-8][0-9]{8}\b"), "<time>"),
         (
             pattern(
@@ -58,6 +58,13 @@ pub fn message(message: &str) -> String {
     }
 }
 
+/// Content types of a storage, which come in any order.
+fn sorted(list: &str) -> String {
+    let mut parts: Vec<&str> = list.split(',').collect();
+    parts.sort_unstable();
+    parts.join(",")
+}
+
 /// Numbers that belong to one run, by key.
 const RUNNING: [&str; 3] = ["pid", "pstart", "uptime"];
 
@@ -68,7 +75,9 @@ pub fn data(value: &Value, without: &[String]) -> Value {
             let mut kept: Vec<(&String, &Value)> = object.iter().filter(|(key, _)| !without.contains(key)).collect();
             kept.sort_unstable_by_key(|(key, _)| *key);
             let one = |(key, value): (&String, &Value)| {
-                let shown = if RUNNING.contains(&key.as_str()) && value.is_number() {
+                let shown = if key == "content" && value.is_string() {
+                    json!(sorted(value.as_str().unwrap_or_default()))
+                } else if RUNNING.contains(&key.as_str()) && value.is_number() {
                     json!("<n>")
                 } else {
                     data(value, without)
