@@ -14,6 +14,8 @@ pub struct Recording {
     pub transcripts: Lines,
     /// Each line from the untouched seed.
     pub vectors: Lines,
+    /// Requests and replies on the wire, in order, on one world.
+    pub exchanges: Vec<Value>,
     /// Whether this is the whole recording.
     pub whole: bool,
     /// The text that `VERB path` must hold.
@@ -29,6 +31,7 @@ impl Recording {
         Recording {
             transcripts: files_of(&folder.join("transcripts")),
             vectors: vectors.iter().filter_map(|name| Some((name.to_string(), lines(&folder, name)?))).collect(),
+            exchanges: lines(&folder, "http-transcripts").unwrap_or_default(),
             whole,
             filter: variable("FAKE_PVE_REPLAY"),
         }
