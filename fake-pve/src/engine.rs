@@ -8,11 +8,11 @@ use std::time::Duration;
 use pve_catalog::permission::Denied;
 use pve_catalog::verify::verify;
 use pve_catalog::{Catalog, Method, Verb};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::access;
 use crate::auth::{self, Identity, Keys};
-use crate::behaviour::{Answer, Call, Failure, Params, table};
+use crate::behaviour::{Answer, Call, Data, Failure, Params, table};
 use crate::clock::{self, Clock};
 use crate::control;
 use crate::envelope::{self, Format};
@@ -162,6 +162,9 @@ fn dispatch(
     trace: &mut Trace,
 ) -> (Level, Answer) {
     let refused = |failure: Failure| (Level::Pipeline, Err(failure));
+    if verb == Verb::Get && path.trim_matches('/').is_empty() {
+        return (Level::Index, Ok(root_index()));
+    }
     let Some(found) = Catalog::embedded().find(verb, path) else {
         return refused(Failure::new(501, format!("Method '{verb} {path}' not implemented")).bare());
     };
@@ -215,6 +218,12 @@ fn dispatch(
         Some(behaviour) => (level, behaviour(&mut call)),
         None => (level, generic::answer(&mut call, level)),
     }
+}
+
+/// `GET /`, for everybody who is known; the catalogue begins one level below.
+fn root_index() -> Data {
+    let names = ["version", "cluster", "nodes", "storage", "access", "pools"];
+    names.map(|name| json!({ "subdir": name })).to_vec().into()
 }
 
 /// Answer faults, envelope, journal.

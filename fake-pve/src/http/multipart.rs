@@ -17,6 +17,7 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the behaviour of uploads, which is not written yet"))]
     /// A checksum by the API's name of its method, in lower case; `md5` is not computed.
     pub fn checksum(&self, algorithm: &str) -> Option<&str> {
         self.sums.iter().find(|(name, _)| *name == algorithm).map(|(_, sum)| sum.as_str())
@@ -153,4 +154,41 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Mutex;
+
+    use super::*;
+    use crate::http::body::Reader;
+
+    async fn read_form(form: &str) -> Result<(Map<String, Value>, Upload), String> {
+        let bytes = form.as_bytes().to_vec();
+        let length = bytes.len() as u64;
+        let mut reader = Reader::new(std::io::Cursor::new(bytes));
+        reader.left = length;
+        let mut body = Body::new(Arc::new(Mutex::new(reader)), length);
+        read(&mut body, "B", "/var/tmp/x".into()).await
+    }
+
+    #[tokio::test]
+    async fn a_file_is_measured() {
+        let form = "--B\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\n iso \r\n--B\r\n\
+            Content-Disposition: form-data; name=\"filename\"; filename=\"a b.iso\"\r\nContent-Type: x/y\r\n\r\nx\r\n--B--\r\n";
+        let (texts, upload) = read_form(form).await.expect("an upload");
+        assert_eq!((texts["content"].as_str(), texts["filename"].as_str()), (Some("iso"), Some("a b.iso")));
+        assert_eq!(upload.size, 1);
+        let sum = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+        assert_eq!((upload.checksum("sha256"), upload.checksum("md5")), (Some(sum), None));
+        assert!(read_form(&form[..form.len() - 12]).await.is_err_and(|text| text.starts_with("upload failed at ")));
+    }
+
+    #[test]
+    fn boundaries() {
+        assert_eq!(boundary("multipart/form-data; boundary=\"x y\"").as_deref(), Some("x y"));
+        assert_eq!(boundary("multipart/mixed; boundary=x"), None);
+    }
 }

@@ -2,17 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::sync::Arc;
 
 use fake_pve::{FakePve, Scenario};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Map, Value};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use super::board::Board;
 use super::compare::Verdict;
@@ -20,17 +13,9 @@ use super::evidence::Evidence;
 use super::normal;
 use super::seed;
 use super::step::Step;
+use crate::raw::{Connection, Reply, parse};
 
 const FILE: &str = "http-transcripts";
-
-/// A reply taken apart.
-#[derive(Debug, Default, PartialEq)]
-struct Reply {
-    /// `HTTP/1.1 200 OK`.
-    line: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
 
 /// Values of the recording and what stands for them here: tickets, tokens against forgery, task identifiers.
 #[derive(Default)]
@@ -44,7 +29,6 @@ pub async fn exchanges(lines: &[Value], board: &mut Board) {
         world.nodes.get_mut(node).expect("a node of the seed").online = false;
     }
     let pve = FakePve::builder().scenario(Scenario { world }).start().await.expect("a cluster");
-    let connector = connector(&pve);
     let mut names = Names::default();
     for (number, line) in lines.iter().enumerate() {
         let label = line["label"].as_str().unwrap_or_default();
@@ -57,7 +41,7 @@ pub async fn exchanges(lines: &[Value], board: &mut Board) {
             Some(raw) => raw.as_bytes().to_vec(),
             None => request(&line["request"], &names),
         };
-        let ours = exchange(&pve, &connector, &bytes).await;
+        let ours = Connection::open(&pve).await.exchange(&bytes).await;
         let recorded = match line["raw_response"].as_str() {
             Some(raw) => parse(raw.as_bytes()),
             None => recorded(&line["response"]),
@@ -78,9 +62,10 @@ pub async fn exchanges(lines: &[Value], board: &mut Board) {
 fn step(number: usize, label: &str, line: &Value) -> Step {
     let (verb, target) = match line["raw_request"].as_str() {
         Some(_) => ("RAW", label),
-        None => {
-            (line["request"]["method"].as_str().unwrap_or_default(), line["request"]["path"].as_str().unwrap_or_default())
-        }
+        None => (
+            line["request"]["method"].as_str().unwrap_or_default(),
+            line["request"]["path"].as_str().unwrap_or_default(),
+        ),
     };
     let path = target.split('?').next().unwrap_or_default();
     let below = path.strip_prefix("/api2/json").or_else(|| path.strip_prefix("/api2/extjs"));
@@ -105,10 +90,8 @@ impl Names {
             (&recorded["CSRFPreventionToken"], &ours["CSRFPreventionToken"]),
         ];
         for (recorded, ours) in pairs {
-            if let (Some(recorded), Some(ours)) = (recorded.as_str(), ours.as_str()) {
-                if recorded.len() > 20 {
-                    self.0.insert(recorded.into(), ours.into());
-                }
+            if let (Some(recorded), Some(ours)) = (recorded.as_str().filter(|text| text.len() > 20), ours.as_str()) {
+                self.0.insert(recorded.into(), ours.into());
             }
         }
     }
@@ -148,51 +131,6 @@ fn request(request: &Value, names: &Names) -> Vec<u8> {
         head.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
     [head.as_bytes(), b"\r\n", body.as_bytes()].concat()
-}
-
-fn connector(pve: &FakePve) -> TlsConnector {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(pve.ca_pem().as_bytes()).expect("a certificate")).expect("an authority");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    TlsConnector::from(Arc::new(config))
-}
-
-/// One request on a connection of its own; the reply as far as it came.
-async fn exchange(pve: &FakePve, connector: &TlsConnector, request: &[u8]) -> Reply {
-    let stream = TcpStream::connect(pve.address()).await.expect("a connection");
-    let name = ServerName::try_from("localhost").expect("a name");
-    let mut stream = connector.connect(name, stream).await.expect("TLS");
-    let _cut = stream.write_all(request).await;
-    let _cut = stream.flush().await;
-    let mut received = Vec::new();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        let reply = parse(&received);
-        let length = reply.headers.iter().find(|(name, _)| name == "content-length");
-        let expected = length.and_then(|(_, length)| length.parse().ok()).unwrap_or(0);
-        if !reply.line.is_empty() && reply.body.len() >= expected {
-            return reply;
-        }
-        match stream.read(&mut piece).await {
-            Ok(0) | Err(_) => return reply,
-            Ok(read) => received.extend_from_slice(&piece[..read]),
-        }
-    }
-}
-
-/// An empty one while the head is not whole.
-fn parse(bytes: &[u8]) -> Reply {
-    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Reply::default() };
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let mut lines = head.split("\r\n");
-    let line = lines.next().unwrap_or_default().to_string();
-    let field = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_string()));
-    Reply { line, headers: lines.filter_map(field).collect(), body: bytes[end + 4..].to_vec() }
 }
 
 fn recorded(response: &Value) -> Reply {

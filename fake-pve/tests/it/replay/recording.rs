@@ -1,4 +1,7 @@
 //! Where recordings lie: the whole below `PVE_FACTS`, or the committed sample.
+//!
+//! The sample holds the first fifteen steps of each transcript, every thirtieth to sixtieth line of the vectors and most
+//! exchanges on the wire; long lines are left out.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
