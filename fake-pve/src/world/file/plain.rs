@@ -88,7 +88,9 @@ fn second_factors(world: &World) -> String {
             let (kind, secret) = (info.shift_remove("type"), info.shift_remove("secret"));
             let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
             if kind == "recovery" {
-                kinds.insert(kind.into(), json!({"secret": "", "entries": secret, "created": info.get("created")}));
+                let codes = secret.as_ref().and_then(Value::as_array).into_iter().flatten();
+                let hashes: Vec<&Value> = codes.map(|code| code.get("hash").unwrap_or(code)).collect();
+                kinds.insert(kind.into(), json!({"secret": "", "entries": hashes, "created": info.get("created")}));
             } else if let Some(list) = kinds.entry(kind).or_insert_with(|| json!([])).as_array_mut() {
                 list.push(json!({"info": info, "entry": secret}));
             }

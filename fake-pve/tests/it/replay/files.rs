@@ -28,6 +28,7 @@ pub fn comparable(path: &str, text: &str) -> String {
         "/etc/pve/priv/tfa.cfg" => serde_json::from_str(text).map_or_else(|_| text.to_string(), second_factors),
         "/etc/pve/priv/token.cfg" => sorted_lines(text),
         _ if path.starts_with("/etc/pve/") && path.ends_with(".cfg") && !is_flat(path) => sorted_sections(text),
+        _ if path.ends_with(".fw") => sorted_options(text),
         _ if path.contains("/images/") => normal::sizes(text),
         _ => text.to_string(),
     };
@@ -41,6 +42,13 @@ fn second_factors(value: Value) -> String {
 
 fn is_flat(path: &str) -> bool {
     ["/etc/pve/user.cfg", "/etc/pve/datacenter.cfg"].contains(&path)
+}
+
+/// Options come out of a hash; all else is in order.
+fn sorted_options(text: &str) -> String {
+    let Some(rest) = text.strip_prefix("[OPTIONS]\n\n") else { return text.to_string() };
+    let (options, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    format!("[OPTIONS]\n\n{}\n\n{rest}", sorted_lines(options))
 }
 
 fn sorted_lines(text: &str) -> String {
