@@ -7,6 +7,8 @@ mod generic;
 mod import;
 mod pipeline;
 mod program;
+mod raw;
 mod replay;
 mod tasks;
 mod walk;
+mod wire;
