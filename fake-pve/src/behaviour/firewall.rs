@@ -11,6 +11,7 @@ mod verify;
 
 use serde_json::{Map, Value, json};
 
+use super::params::word as text;
 use super::{Call, Failure};
 use crate::world::{Firewall, World, digest};
 
@@ -105,7 +106,7 @@ fn no_such_group(name: &str) -> Failure {
 /// The virtual network of the call, which must be part of the applied configuration.
 fn allowed_vnet(call: &Call<'_>) -> Result<String, Failure> {
     let vnet = call.params.text("vnet");
-    let Some(config) = call.world.sdn.get_running("vnets", &vnet) else {
+    let Some(config) = call.world.sdn.get_running("/cluster/sdn/vnets", &vnet) else {
         return Err(Failure::die("invalid vnet specified at /usr/share/perl5/PVE/API2/Firewall/Helpers.pm line 54."));
     };
     let zone = text(config, "zone");
@@ -117,11 +118,6 @@ fn allowed_vnet(call: &Call<'_>) -> Result<String, Failure> {
     } else {
         Err(Failure::denied(&format!("{path}, {}", privileges.join("|"))))
     }
-}
-
-/// A property as text; empty when it is not there.
-fn text(object: &Map<String, Value>, key: &str) -> String {
-    object.get(key).and_then(super::params::scalar).unwrap_or_default()
 }
 
 /// 4 or 6 for an address, a network or a range; `None` for names.
