@@ -6,12 +6,17 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod conf;
+mod crypt;
 pub mod document;
+pub mod file;
 pub mod firewall;
 pub mod guest;
 pub mod node;
 pub mod random;
 pub mod sdn;
+pub mod section;
+pub mod section_type;
 pub mod storage;
 pub mod task;
 
@@ -20,7 +25,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
-pub use document::{Documents, digest};
+pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
 pub use node::Node;
