@@ -1,7 +1,6 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
-use super::{Behaviour, access, cluster, firewall, network, node, sdn, services, tasks, version};
-use super::{Behaviour, access, cluster, firewall, node, pools, services, tasks, version};
+use super::{Behaviour, access, cluster, firewall, network, node, pools, sdn, services, tasks, version};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[
