@@ -23,13 +23,9 @@ pub(crate) fn unified(old: (&str, &str), new: (&str, &str)) -> String {
         let within = |count: fn(&Line<'_>) -> bool| lines[from..to].iter().filter(|line| count(line)).count();
         let of_old: fn(&Line<'_>) -> bool = |line| !matches!(line, Line::New(_));
         let of_new: fn(&Line<'_>) -> bool = |line| !matches!(line, Line::Gone(_));
-        text.push_str(&format!(
-            "@@ -{},{} +{},{} @@\n",
-            before(of_old),
-            within(of_old),
-            before(of_new),
-            within(of_new)
-        ));
+        let old = range(before(of_old), within(of_old));
+        let new = range(before(of_new), within(of_new));
+        text.push_str(&format!("@@ -{old} +{new} @@\n"));
         for line in &lines[from..to] {
             let (mark, line) = match line {
                 Line::Same(line) => (' ', line),
@@ -40,6 +36,15 @@ pub(crate) fn unified(old: (&str, &str), new: (&str, &str)) -> String {
         }
     }
     text
+}
+
+/// Where a part begins and how long it is: one line needs no length, and none stands behind the line before.
+fn range(first: usize, lines: usize) -> String {
+    match lines {
+        0 => format!("{},0", first - 1),
+        1 => first.to_string(),
+        _ => format!("{first},{lines}"),
+    }
 }
 
 /// A shortest way from one text to the other, by the longest common subsequence.

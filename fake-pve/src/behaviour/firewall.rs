@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::params::word as text;
 use super::{Call, Failure};
-use crate::world::{Firewall, World, digest};
+use crate::world::{Firewall, World};
 
 /// What kind of place a rule stands in; Proxmox's own words for it are in its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,9 +143,6 @@ fn keep(world: &mut World, file: &str, firewall: Firewall) {
     }
 }
 
-/// The digest of nothing.
-pub(crate) const EMPTY_DIGEST: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
-
 /// The digest of a list of objects: of `key:value` lines, keys sorted within each.
 fn digest_of(objects: &[Map<String, Value>]) -> String {
     let mut lines = String::new();
@@ -156,7 +153,7 @@ fn digest_of(objects: &[Map<String, Value>]) -> String {
             lines.push_str(&format!("{key}:{}\n", text(object, key)));
         }
     }
-    if lines.is_empty() { EMPTY_DIGEST.into() } else { digest(&json!(lines)) }
+    crate::world::digest_of(&lines)
 }
 
 /// An object with the digest of its list.

@@ -1,9 +1,7 @@
 //! `/nodes/{node}/network`: interfaces of a node. Changes wait until they are applied, or taken back.
 
 mod check;
-mod file;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pve_catalog::Kind;
@@ -13,9 +11,8 @@ use serde_json::{Map, Value, json};
 use super::params::{scalar, word};
 use super::{Answer, Call, Data, Failure, diff};
 use crate::work::NewTask;
+use crate::world::interfaces::{self, Interfaces};
 use crate::world::{Node, World};
-
-type Interfaces = BTreeMap<String, Map<String, Value>>;
 
 /// Where the moment of the last change is kept, in a node's state.
 const CHANGED: &str = "interfaces.new";
@@ -145,12 +142,12 @@ fn current(node: &Node) -> Interfaces {
 }
 
 /// Keeps a configuration that makes sense as a whole.
-fn write(call: &mut Call<'_>, mut interfaces: Interfaces) -> Answer {
-    check::all(&interfaces)?;
-    file::number(&mut interfaces);
+fn write(call: &mut Call<'_>, mut changed: Interfaces) -> Answer {
+    check::all(&changed)?;
+    interfaces::number(&mut changed);
     let (name, now) = (call.node(), call.now());
     if let Some(node) = call.world.nodes.get_mut(&name) {
-        node.network_pending = Some(interfaces);
+        node.network_pending = Some(changed);
         node.state.insert(CHANGED.into(), json!(now));
     }
     Ok(Data::null())
@@ -215,7 +212,7 @@ fn given(call: &Call<'_>) -> Map<String, Value> {
     if given.get("bridge_vlan_aware") == Some(&json!(1)) {
         given.insert("bridge_vids".into(), json!(call.params.get("bridge_vids").unwrap_or_else(|| "2-4094".into())));
     }
-    file::join_addresses(&mut given);
+    interfaces::join_addresses(&mut given);
     given
 }
 
@@ -233,7 +230,7 @@ fn take_over(name: &str, iface: &mut Map<String, Value>, given: Map<String, Valu
             iface.shift_remove(&key);
         }
     }
-    file::complete(name, iface);
+    interfaces::complete(name, iface);
 }
 
 /// What waits, as the difference of the two files.
@@ -246,5 +243,5 @@ fn changes(call: &Call<'_>, node: &Node) -> String {
     };
     let old = format!("/etc/network/interfaces\t{}", moment(node.booted.unwrap_or_default()));
     let new = format!("/etc/network/interfaces.new\t{}", moment(changed));
-    diff::unified((&old, &file::text(&node.network)), (&new, &file::text(waiting)))
+    diff::unified((&old, &interfaces::text(&node.network)), (&new, &interfaces::text(waiting)))
 }

@@ -6,6 +6,18 @@ use serde_json::{Value, json};
 
 use crate::behaviour::Data;
 
+/// What Proxmox leaves out of its lists, by folder.
+const LEFT_OUT: [(&str, &[&str]); 8] = [
+    ("/cluster/ceph", &["health-mute"]),
+    ("/cluster/sdn", &["dry-run", "lock", "prefix-lists", "rollback", "route-maps"]),
+    ("/nodes/{node}", &["execute"]),
+    ("/nodes/{node}/ceph/osd/{osdid}", &["in", "out", "scrub"]),
+    ("/nodes/{node}/lxc/{vmid}/firewall", &["log"]),
+    ("/nodes/{node}/qemu/{vmid}/firewall", &["log"]),
+    ("/nodes/{node}/scan", &["lvmthin"]),
+    ("/nodes/{node}/sdn/fabrics/{fabric}", &["interfaces"]),
+];
+
 /// Whether a method lists a folder of fixed names.
 pub(crate) fn is_folder(method: &Method) -> bool {
     let key = method.returns().child_key.as_deref();
@@ -15,8 +27,9 @@ pub(crate) fn is_folder(method: &Method) -> bool {
 /// The list of a folder's children.
 pub(crate) fn list(method: &Method) -> Data {
     let key = method.returns().child_key.as_deref().unwrap_or("name");
-    let items: Vec<Value> = children(method.path).into_iter().map(|name| json!({ key: name })).collect();
-    items.into()
+    let left_out = LEFT_OUT.iter().find(|(template, _)| *template == method.path).map_or(&[][..], |(_, names)| names);
+    let names = children(method.path).into_iter().filter(|name| !left_out.contains(name));
+    Data::from(names.map(|name| json!({ key: name })).collect::<Vec<Value>>())
 }
 
 /// The fixed names one level beneath a template, sorted.

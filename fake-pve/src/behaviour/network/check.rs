@@ -4,9 +4,9 @@ use std::net::Ipv6Addr;
 
 use serde_json::{Map, Value};
 
-use super::Interfaces;
 use crate::behaviour::Failure;
 use crate::behaviour::params::word;
+use crate::world::interfaces::Interfaces;
 
 /// A node has one default gateway of each version.
 pub(super) fn gateways(given: &Map<String, Value>, name: &str, interfaces: &Interfaces) -> Result<(), Failure> {

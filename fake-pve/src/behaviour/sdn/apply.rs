@@ -93,8 +93,11 @@ pub(crate) fn dry_run(call: &mut Call<'_>) -> Answer {
     Ok(Value::Object(shown).into())
 }
 
-/// The interfaces that the applied configuration makes on a node.
+/// The interfaces that the applied configuration makes on a node; nothing before the first time.
 fn interfaces(world: &World, node: &str) -> String {
+    if world.sdn.version == 0 {
+        return String::new();
+    }
     let mut file = format!("#version:{}\n", world.sdn.version);
     for (id, vnet) in world.sdn.vnets_on(node) {
         let zone = world.sdn.get_running(ZONES, &text(vnet, "zone")).cloned().unwrap_or_default();
@@ -119,7 +122,13 @@ fn interfaces(world: &World, node: &str) -> String {
 
 /// The routing configuration that controllers make on a node.
 fn frr(world: &World, node: &str) -> String {
-    let mut file = String::new();
+    if world.sdn.version == 0 {
+        return String::new();
+    }
+    let mut file = format!(
+        "frr version 10.4.1\nfrr defaults datacenter\nhostname {node}\nlog syslog informational\n\
+         service integrated-vtysh-config\n!\n"
+    );
     for (id, controller) in world.sdn.running("/cluster/sdn/controllers") {
         let bound = text(controller, "node");
         if on_node(controller, node) && (bound.is_empty() || bound == node) {
@@ -131,5 +140,5 @@ fn frr(world: &World, node: &str) -> String {
             file.push_str("exit\n!\n");
         }
     }
-    file
+    file + "line vty\n!\n"
 }

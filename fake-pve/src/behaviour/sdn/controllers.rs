@@ -13,7 +13,7 @@ const CONTROLLER: Section = Section {
     types: &[
         Options {
             name: "bgp",
-            required: &["asn", "node", "peers"],
+            required: &["node", "peers", "asn"],
             optional: &[
                 "bgp-mode",
                 "bgp-multipath-as-path-relax",

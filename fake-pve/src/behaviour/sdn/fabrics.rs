@@ -172,8 +172,15 @@ fn unknown_node(fabric: &str, node: &str) -> Failure {
     Failure::die(format!("node '{node}' does not exist in fabric {fabric}"))
 }
 
+/// What the call gives; intervals are whole numbers, though they are declared as any.
 fn given(call: &Call<'_>) -> Map<String, Value> {
-    stored(call.method, &call.params, &OTHERS.map(String::from))
+    let mut given = stored(call.method, &call.params, &OTHERS.map(String::from));
+    for value in given.values_mut() {
+        if let Some(number) = value.as_f64().filter(|number| number.fract() == 0.0) {
+            *value = json!(number as i64);
+        }
+    }
+    given
 }
 
 fn change(call: &Call<'_>, object: &mut Map<String, Value>) {

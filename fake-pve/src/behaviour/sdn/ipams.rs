@@ -8,13 +8,14 @@ use super::section::{Options, Section, nothing};
 use super::{address, subnets, text, view};
 use crate::behaviour::{Answer, Call, Data, Failure};
 use crate::world::World;
+use crate::world::document::Collection;
 
 const IPAM: Section = Section {
     path: "/cluster/sdn/ipams",
     id: "ipam",
     noun: "sdn ipam",
     types: &[
-        Options { name: "netbox", required: &["token", "url"], optional: &["fingerprint"] },
+        Options { name: "netbox", required: &["url", "token"], optional: &["fingerprint"] },
         Options { name: "phpipam", required: &["section", "token", "url"], optional: &["fingerprint"] },
         Options { name: "pve", required: &[], optional: &[] },
     ],
@@ -33,26 +34,26 @@ pub(crate) fn get(call: &mut Call<'_>) -> Answer {
 /// `POST /cluster/sdn/ipams`.
 pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     let kind = call.params.text("type");
-    IPAM.create(call, &kind, check)
+    with_written(call, |call| IPAM.create(call, &kind, check))
 }
 
 /// `PUT /cluster/sdn/ipams/{ipam}`.
 pub(crate) fn update(call: &mut Call<'_>) -> Answer {
-    put_built_in(call.world);
-    IPAM.update(call, check)
+    with_written(call, |call| IPAM.update(call, check))
 }
 
 /// `DELETE /cluster/sdn/ipams/{ipam}`: the prefix is Proxmox's own slip.
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
-    put_built_in(call.world);
-    IPAM.delete(call, "delete sdn zone object failed", |call, ipam| {
-        let zones = call.world.documents.list(super::ZONES).iter();
-        match zones.into_iter().find(|(_, zone)| text(zone, "ipam") == ipam && ipam != "pve") {
-            Some((zone, _)) => Err(Failure::die(format!(
-                "ipam {ipam} is used by {zone} at /usr/share/perl5/PVE/Network/SDN/Ipams/Plugin.pm line 76."
-            ))),
-            None => Ok(()),
-        }
+    with_written(call, |call| {
+        IPAM.delete(call, "delete sdn zone object failed", |call, ipam| {
+            let zones = call.world.documents.list(super::ZONES).iter();
+            match zones.into_iter().find(|(_, zone)| text(zone, "ipam") == ipam && ipam != "pve") {
+                Some((zone, _)) => Err(Failure::die(format!(
+                    "ipam {ipam} is used by {zone} at /usr/share/perl5/PVE/Network/SDN/Ipams/Plugin.pm line 76."
+                ))),
+                None => Ok(()),
+            }
+        })
     })
 }
 
@@ -83,11 +84,10 @@ pub(crate) fn status(call: &mut Call<'_>) -> Answer {
 /// The built-in one is shown even when no file has it.
 fn with_built_in(call: &mut Call<'_>, show: fn(&Call<'_>) -> Answer) -> Answer {
     let digest = view::digest(call, IPAM.path);
-    let added = put_built_in(call.world);
+    let before = call.world.documents.collections.get(IPAM.path).cloned();
+    put_built_in(call.world);
     let mut answer = show(call);
-    if added {
-        call.world.documents.remove(IPAM.path, "pve");
-    }
+    restore(call.world, before);
     if let Ok(data) = &mut answer {
         match &mut data.value {
             Value::Array(items) => items.iter_mut().for_each(|item| item["digest"] = json!(digest)),
@@ -97,13 +97,33 @@ fn with_built_in(call: &mut Call<'_>, show: fn(&Call<'_>) -> Answer) -> Answer {
     answer
 }
 
-fn put_built_in(world: &mut World) -> bool {
-    let missing = world.documents.get(IPAM.path, "pve").is_none();
-    if missing {
+/// A change writes the built-in one into the file, too; a refusal writes nothing.
+fn with_written(call: &mut Call<'_>, change: impl FnOnce(&mut Call<'_>) -> Answer) -> Answer {
+    let given = call.params.get("digest").unwrap_or_default();
+    let before = call.world.documents.collections.get(IPAM.path).cloned();
+    if !given.is_empty() && given == view::digest(call, IPAM.path) {
+        call.params.0.shift_remove("digest");
+    }
+    put_built_in(call.world);
+    let answer = change(call);
+    if answer.is_err() {
+        restore(call.world, before);
+    }
+    answer
+}
+
+fn restore(world: &mut World, before: Option<Collection>) {
+    match before {
+        Some(objects) => drop(world.documents.collections.insert(IPAM.path.into(), objects)),
+        None => drop(world.documents.collections.remove(IPAM.path)),
+    }
+}
+
+fn put_built_in(world: &mut World) {
+    if world.documents.get(IPAM.path, "pve").is_none() {
         let built_in = Map::from_iter([("type".to_string(), json!("pve"))]);
         world.documents.put(IPAM.path, "pve", built_in);
     }
-    missing
 }
 
 fn check(

@@ -19,7 +19,7 @@ pub(super) struct Section {
     pub types: &'static [Options],
 }
 
-/// The options of a type, sorted.
+/// The options of a type; required ones in the order in which their absence is told.
 pub(super) struct Options {
     pub name: &'static str,
     pub required: &'static [&'static str],
@@ -84,8 +84,8 @@ impl Section {
     fn put_changed(&self, call: &mut Call<'_>, hook: Hook) -> Result<(), Failure> {
         check_lock(call)?;
         let id = call.params.text(self.id);
-        let old = call.world.documents.get(self.path, &id).cloned().ok_or_else(|| unknown(&id))?;
         call.check_digest(&view::digest(call, self.path))?;
+        let old = call.world.documents.get(self.path, &id).cloned().ok_or_else(|| unknown(&id))?;
         let options = self.options(&old);
         let given = self.given(call);
         options.check(call, &given)?;

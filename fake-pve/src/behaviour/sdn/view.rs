@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::Call;
-use crate::behaviour::firewall::EMPTY_DIGEST;
+use crate::world::digest_of;
 
 type Objects = Vec<(String, Map<String, Value>)>;
 
@@ -29,9 +29,15 @@ pub(super) fn object(call: &Call<'_>, path: &str, id: &str) -> Option<Map<String
     objects(call, path).into_iter().find(|(key, _)| key == id).map(|(_, object)| object)
 }
 
-/// The digest of the file that holds a collection.
+/// The digest of the file that holds a collection: that of nothing when there is none.
 pub(super) fn digest(call: &Call<'_>, path: &str) -> String {
-    if call.world.documents.list(path).is_empty() { EMPTY_DIGEST.into() } else { call.world.documents.digest(path) }
+    let name = path.trim_start_matches("/cluster/");
+    let name = if name.ends_with("/subnets") { "sdn/subnets" } else { name };
+    match call.world.file(&format!("{name}.cfg")) {
+        Some(text) => digest_of(&text),
+        None if call.world.documents.list(path).is_empty() => digest_of(""),
+        None => call.world.documents.digest(path),
+    }
 }
 
 /// Both at once: applied values, and under `pending` what will take their place (`deleted` for what goes).

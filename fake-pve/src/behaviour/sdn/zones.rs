@@ -111,12 +111,12 @@ fn check(
     old: Option<&Map<String, Value>>,
     object: &mut Map<String, Value>,
 ) -> Result<(), Failure> {
-    servers(call, object)?;
     let before = old.map(|old| text(old, "ipam"));
     let has_subnets = || super::subnets::all(call.world).iter().any(|subnet| subnet.zone == zone);
     if before.is_some_and(|before| before != text(object, "ipam")) && has_subnets() {
         return Err(Failure::param("ipam", "can't change ipam if a subnet is already defined in this zone"));
     }
+    servers(call, object)?;
     match text(object, "type").as_str() {
         "vxlan" => one_underlay(object),
         "evpn" => evpn(call, object),

@@ -14,7 +14,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (pattern(r"UPID:([^:\s]+):[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:"), "UPID:$1:"),
         (pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
         (pattern(r"\bBC:24:11(:[0-9A-Fa-f]{2}){3}\b"), "<mac>"),
-        (pattern(r"\b[0-9a-f]{40}\b"), "<digest>"),
+        (pattern(r"\b([0-9a-f]{40}|[0-9a-f]{64})\b"), "<digest>"),
         (pattern(r"\b1[6-8][0-9]{8}\b"), "<time>"),
         (
             pattern(
