@@ -43,13 +43,20 @@
 
 pub(crate) mod access;
 mod answer;
+pub(crate) mod apt;
 mod call;
+pub(crate) mod capabilities;
+pub(crate) mod certificates;
 pub(crate) mod cluster;
+pub(crate) mod diff;
 pub(crate) mod firewall;
+pub(crate) mod hardware;
 pub(crate) mod lock;
+pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod pools;
+pub(crate) mod sdn;
 pub(crate) mod services;
 pub(crate) mod table;
 pub(crate) mod tasks;

@@ -12,6 +12,7 @@ pub mod document;
 pub mod file;
 pub mod firewall;
 pub mod guest;
+pub mod interfaces;
 pub mod node;
 pub mod random;
 pub mod sdn;
