@@ -6,10 +6,18 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod address;
+pub mod curve;
 pub mod document;
+pub mod drive;
+pub mod feature;
 pub mod guest;
+pub mod ha;
 pub mod node;
+pub mod pending;
+pub mod power;
 pub mod random;
+pub mod snapshot;
 pub mod storage;
 pub mod task;
 
