@@ -56,8 +56,7 @@ use tables::Tables;
 /// The version of Proxmox VE that the embedded facts describe.
 pub const PVE_VERSION: &str = "9.2";
 
-static EMBEDDED: LazyLock<Catalog> =
-    LazyLock::new(|| Catalog::decode(include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))));
+static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| Catalog::decode(Catalog::embedded_bytes()));
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rules.postcard"));
@@ -129,6 +128,11 @@ impl Catalog {
     /// The catalogue of this build.
     pub fn embedded() -> &'static Catalog {
         &EMBEDDED
+    }
+
+    /// The catalogue of this build as it is stored.
+    pub fn embedded_bytes() -> &'static [u8] {
+        include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))
     }
 
     /// The decision rules of this build.
