@@ -24,6 +24,8 @@ pub const FAILED: &str = "Authentication failed!";
 pub(crate) struct Keys {
     ticket: [u8; 32],
     csrf: [u8; 32],
+    /// Certificate of the cluster's authority as PEM: what consoles are given to verify their connection.
+    pub ca: String,
 }
 
 /// Credentials as a request carries them.
@@ -44,7 +46,7 @@ pub(crate) struct Identity {
 
 impl Keys {
     pub fn random() -> Keys {
-        Keys { ticket: rand::random(), csrf: rand::random() }
+        Keys { ticket: rand::random(), csrf: rand::random(), ca: String::new() }
     }
 
     /// A ticket of a user: `PVE:root@pam:65A0B1C2::…`.
@@ -75,6 +77,22 @@ impl Keys {
         let (about, time) = plain.strip_prefix(kind)?.strip_prefix(':')?.rsplit_once(':')?;
         let age = now - i64::from_str_radix(time, 16).ok()?;
         (age > -future && age < past).then(|| about.replace("%3A", ":"))
+    }
+
+    /// A ticket for one console: `PVEVNC:65A0B1C2::…`, bound to a user, an ACL path and a port.
+    pub fn vnc_ticket(&self, authid: &str, path: &str, port: u16, now: i64) -> String {
+        let plain = format!("PVEVNC:{now:08X}");
+        format!("{plain}::{}", self.signature(&plain, &format!("{authid}:{path}:{port}")))
+    }
+
+    /// Whether a console ticket is right and young enough (40 seconds). A generated password may stand before it.
+    pub fn check_vnc_ticket(&self, ticket: &str, authid: &str, path: &str, port: u16, now: i64) -> bool {
+        let Some(at) = ticket.find("PVEVNC:") else { return false };
+        let Some((plain, signature)) = ticket[at..].rsplit_once("::") else { return false };
+        let expected = self.signature(plain, &format!("{authid}:{path}:{port}"));
+        let time = plain.strip_prefix("PVEVNC:").and_then(|time| i64::from_str_radix(time, 16).ok());
+        let young = time.is_some_and(|time| now - time > -20 && now - time < 40);
+        young && bool::from(expected.as_bytes().ct_eq(signature.as_bytes()))
     }
 
     /// The user of a valid ticket.

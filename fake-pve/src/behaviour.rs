@@ -42,12 +42,21 @@
 //! behaviour; registering one replaces it.
 
 pub(crate) mod access;
+pub(crate) mod agent;
 mod answer;
+pub(crate) mod bulk;
 mod call;
 pub(crate) mod cluster;
+pub(crate) mod console;
+pub(crate) mod interfaces;
+pub(crate) mod migrate;
+pub(crate) mod monitor;
 pub(crate) mod node;
 pub(crate) mod params;
+pub(crate) mod rrd;
 pub(crate) mod services;
+pub(crate) mod snapshot;
+pub(crate) mod status;
 pub(crate) mod table;
 pub(crate) mod tasks;
 pub(crate) mod version;

@@ -14,7 +14,6 @@ pub mod feature;
 pub mod guest;
 pub mod ha;
 pub mod node;
-pub mod pending;
 pub mod power;
 pub mod random;
 pub mod snapshot;

@@ -5,6 +5,8 @@ mod client;
 mod cluster;
 mod generic;
 mod pipeline;
+mod power;
 mod program;
+mod task;
 mod tasks;
 mod walk;
