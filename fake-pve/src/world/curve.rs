@@ -3,6 +3,8 @@
 //! A curve is a mean with a handful of waves on it, from a day's rhythm to a minute's jitter. Its integral is known in
 //! closed form, so an average over any step, a counter since a start and the value of a moment always agree.
 
+use serde_json::{Value, json};
+
 use super::{Guest, GuestStatus, Node, power};
 
 /// Periods of the waves in seconds, and how far each may carry the curve from its mean.
@@ -121,11 +123,11 @@ impl GuestLoad {
     }
 }
 
-/// Load of a guest's processors at a moment, 0 to 1.
-pub fn guest_cpu(guest: &Guest, now: i64) -> f64 {
+/// Load of a guest's processors at a moment, 0 to 1; the integer 0 unless it runs.
+pub fn guest_cpu(guest: &Guest, now: i64) -> Value {
     match guest.status {
-        GuestStatus::Running => GuestLoad::of(guest).cpu.at(now as f64).clamp(0.0, 1.0),
-        GuestStatus::Paused | GuestStatus::Stopped => 0.0,
+        GuestStatus::Running => json!(GuestLoad::of(guest).cpu.at(now as f64).clamp(0.0, 1.0)),
+        GuestStatus::Paused | GuestStatus::Stopped => json!(0),
     }
 }
 

@@ -1,12 +1,18 @@
 //! fake-pve from outside: over HTTPS, the way clients see it.
 
 mod access;
+mod agent;
+mod bulk;
 mod client;
 mod cluster;
+mod console;
 mod generic;
+mod migrate;
 mod pipeline;
 mod power;
 mod program;
+mod snapshot;
+mod statistics;
 mod task;
 mod tasks;
 mod walk;

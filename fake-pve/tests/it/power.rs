@@ -23,7 +23,7 @@ async fn a_machine_from_start_to_stop() {
     let (_pve, api) = cluster(Scenario::one_vm()).await;
     let off = current(&api, "qemu/100").await;
     let expected = json!({
-        "cpu": 0.0, "cpus": 1, "disk": 0, "ha": {"managed": 0}, "maxdisk": 8_589_934_592u64, "maxmem": 536_870_912,
+        "cpu": 0, "cpus": 1, "disk": 0, "ha": {"managed": 0}, "maxdisk": 8_589_934_592u64, "maxmem": 536_870_912,
         "mem": 0, "memhost": 0, "name": "one", "netin": 0, "netout": 0, "qmpstatus": "stopped", "status": "stopped",
         "uptime": 0, "vmid": 100,
     });

@@ -60,7 +60,7 @@ pub(super) fn begin_start(target: Target) -> impl FnOnce(&mut Run<'_>) -> Result
             return Ok(());
         }
         run.log(format!("Starting {}", target.word()));
-        let task = status::start(run.world, run.now * 1000, &target, &run.user.to_string(), Start::default());
+        let task = status::start(run.world, run.now * 1000, &target, run.user, Start::default());
         run.spawn(task);
         Ok(())
     }

@@ -20,7 +20,7 @@ pub(crate) fn fields(world: &World, guest: &Guest, now: i64) -> Map<String, Valu
     set("name", json!(guest.name()));
     set("status", json!(if runs { "running" } else { "stopped" }));
     set("cpus", cpus(world, guest));
-    set("cpu", json!(guest_cpu(guest, now)));
+    set("cpu", guest_cpu(guest, now));
     set("maxmem", json!(guest.max_memory()));
     set("mem", json!(guest.memory_used));
     let swap = guest.option("swap").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);

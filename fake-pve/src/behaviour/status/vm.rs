@@ -23,7 +23,7 @@ pub(crate) fn fields(world: &World, guest: &Guest, now: i64, full: bool) -> Map<
     set("name", json!(guest.name()));
     set("status", json!(if guest.runs() { "running" } else { "stopped" }));
     set("cpus", json!(guest.cpus().min(node_cpus)));
-    set("cpu", json!(guest_cpu(guest, now)));
+    set("cpu", guest_cpu(guest, now));
     set("maxmem", json!(guest.max_memory()));
     set("mem", json!(guest.memory_used));
     set("memhost", json!(guest.memory_used));
