@@ -65,7 +65,7 @@ pub(crate) fn terminal(call: &mut Call<'_>) -> Answer {
 fn open(call: &mut Call<'_>, target: &Target) -> Result<Opened, Failure> {
     let open = call.world.tasks.iter().filter(|task| task.running() && task.worker_type == "vncproxy").count();
     let port = FIRST_PORT + u16::try_from(open % 100).unwrap_or(0);
-    let ticket = call.keys.vnc_ticket(&call.authid, &format!("/vms/{}", target.vmid), port, call.now());
+    let ticket = call.keys.vnc_ticket(&call.authid, &format!("/vms/{}", target.vmid), Some(port.into()), call.now());
     let serial = serial_wanted(call, target);
     let task = target
         .task(&call.authid, "vncproxy", "vncproxy")
@@ -97,8 +97,9 @@ fn password(call: &mut Call<'_>) -> String {
 pub(crate) fn websocket(call: &mut Call<'_>) -> Answer {
     let (ticket, port) = (call.params.text("vncticket"), call.params.text("port"));
     let path = format!("/vms/{}", call.vmid());
-    let number = port.trim().parse::<u16>().unwrap_or(0);
-    if !call.keys.check_vnc_ticket(&ticket, &call.authid, &path, number, call.now()) {
+    // A container's console password stands before its ticket.
+    let bare = ticket.find("PVEVNC:").map_or(ticket.as_str(), |at| &ticket[at..]);
+    if !call.keys.check_vnc_ticket(bare, &call.authid, &path, call.params.int("port"), call.now()) {
         return Err(Failure::new(401, "permission denied - invalid PVEVNC ticket"));
     }
     Ok(json!({"port": port}).into())
@@ -120,7 +121,7 @@ pub(crate) fn spice(call: &mut Call<'_>) -> Answer {
     if target.kind == GuestKind::Vm && !screen.starts_with("qxl") && !screen.starts_with("virtio") {
         return Err(Failure::die("no spice port"));
     }
-    let ticket = call.keys.vnc_ticket(&call.authid, &format!("/vms/{}", target.vmid), 61_000, call.now());
+    let ticket = call.keys.vnc_ticket(&call.authid, &format!("/vms/{}", target.vmid), Some(61_000), call.now());
     let proxy = call.params.get("proxy").unwrap_or_else(|| call.node());
     let answer = json!({
         "type": "spice", "title": title, "host": format!("pvespiceproxy:{:08x}:{}:{}::61000", call.now(), target.vmid, target.node),
