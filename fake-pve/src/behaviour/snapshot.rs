@@ -1,6 +1,7 @@
 //! `/nodes/{node}/{qemu,lxc}/{vmid}/snapshot`: the tree, one snapshot's configuration, and `…/feature`.
 
-mod task;
+mod back;
+mod create;
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,8 @@ use super::{Answer, Call, Data, Failure};
 use crate::world::feature::{Feature, guest_has, missing};
 use crate::world::{Guest, GuestKind, Snapshot, World, drive};
 
-pub(crate) use task::{create, delete, rollback};
+pub(crate) use back::{delete, rollback};
+pub(crate) use create::create;
 
 /// `GET …/snapshot`: every snapshot with its parent, and where the guest is.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
