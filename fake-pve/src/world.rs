@@ -6,18 +6,25 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod address;
 pub mod conf;
 mod crypt;
+pub mod curve;
 pub mod document;
+pub mod drive;
+pub mod feature;
 pub mod file;
 pub mod firewall;
 pub mod guest;
+pub mod ha;
 pub mod interfaces;
 pub mod node;
+pub mod power;
 pub mod random;
 pub mod sdn;
 pub mod section;
 pub mod section_type;
+pub mod snapshot;
 pub mod storage;
 pub mod task;
 
