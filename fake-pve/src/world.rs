@@ -12,6 +12,7 @@ pub mod node;
 pub mod random;
 pub mod storage;
 pub mod task;
+pub mod volume;
 
 use std::collections::BTreeMap;
 
