@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
+use super::stage::Stage;
+use crate::behaviour::Failure;
 use crate::behaviour::params::split_list;
-use crate::behaviour::{Call, Failure};
 use crate::world::option;
 
 /// Tags as they are stored: lower case, each once, sorted, unless the datacenter wants their case or order kept.
-pub(crate) fn stored(call: &Call<'_>, text: &str) -> String {
-    let style = datacenter(call, "tag-style").unwrap_or_default();
+pub(crate) fn stored(stage: &dyn Stage, text: &str) -> String {
+    let style = datacenter(stage, "tag-style").unwrap_or_default();
     let has = |part: &str| style.split(',').any(|item| item.trim() == part);
     let mut tags: Vec<String> = Vec::new();
     for tag in split(text) {
@@ -27,20 +28,21 @@ pub(crate) fn stored(call: &Call<'_>, text: &str) -> String {
 ///
 /// # Errors
 /// 403: the right to change options, or `/, Sys.Modify for modifying tag '…'`.
-pub(crate) fn check(call: &Call<'_>, vmid: u32, before: &str, after: &str) -> Result<(), Failure> {
-    if call.is_root() {
+pub(crate) fn check(stage: &dyn Stage, vmid: u32, before: &str, after: &str) -> Result<(), Failure> {
+    if stage.by_root() {
         return Ok(());
     }
-    call.require(&format!("/vms/{vmid}"), &["VM.Config.Options"])?;
-    if call.may("/", &["Sys.Modify"]) {
+    stage.need(&format!("/vms/{vmid}"), &["VM.Config.Options"])?;
+    if stage.holds("/", &["Sys.Modify"]) {
         return Ok(());
     }
-    let registered = split(&datacenter(call, "registered-tags").unwrap_or_default());
-    let access = datacenter(call, "user-tag-access").unwrap_or_default();
+    let registered = split(&datacenter(stage, "registered-tags").unwrap_or_default());
+    let access = datacenter(stage, "user-tag-access").unwrap_or_default();
     let part = |key: &str| access.split(',').find_map(|part| part.trim().strip_prefix(key).map(str::to_string));
     let mode = part("user-allow=").unwrap_or_else(|| "free".into());
     let listed = split(&part("user-allow-list=").unwrap_or_default());
-    let existing = || call.world.guests.values().filter_map(|guest| guest.option("tags")).flat_map(|tags| split(&tags));
+    let existing =
+        || stage.world().guests.values().filter_map(|guest| guest.option("tags")).flat_map(|tags| split(&tags));
     let (before, after) = (split(before), split(after));
     let changed =
         before.iter().filter(|tag| !after.contains(tag)).chain(after.iter().filter(|tag| !before.contains(tag)));
@@ -63,8 +65,8 @@ fn split(text: &str) -> Vec<String> {
     split_list(text)
 }
 
-fn datacenter(call: &Call<'_>, key: &str) -> Option<String> {
-    let value = call.world.documents.options.get("/cluster/options")?.get(key)?;
+fn datacenter(stage: &dyn Stage, key: &str) -> Option<String> {
+    let value = stage.world().documents.options.get("/cluster/options")?.get(key)?;
     match value {
         Value::Object(parts) => {
             let parts = parts.iter().map(|(name, value)| format!("{name}={}", option::text(value)));
