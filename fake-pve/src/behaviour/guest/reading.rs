@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::found;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::world::{Guest, GuestKind, conf, option};
+use crate::world::{Guest, GuestKind, option};
 
 /// What stands for a password.
 const HIDDEN: &str = "**********";
@@ -32,7 +32,18 @@ pub(crate) fn config(call: &mut Call<'_>, kind: GuestKind) -> Answer {
 /// `snapshot '…' does not exist`.
 pub(crate) fn snapshot_config(guest: &Guest, name: &str) -> Result<Map<String, Value>, String> {
     let snapshot = guest.snapshots.get(name).ok_or_else(|| format!("snapshot '{name}' does not exist"))?;
-    Ok(conf::with_own_keys(snapshot))
+    let mut config = snapshot.config.clone();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            config.insert(key.into(), value);
+        }
+    };
+    set("description", snapshot.description.clone().map(Value::from));
+    set("parent", snapshot.parent.clone().map(Value::from));
+    set("snaptime", Some(snapshot.snaptime.into()));
+    set("vmstate", snapshot.vmstate.clone().map(Value::from));
+    set("snapstate", snapshot.snapstate.clone().map(Value::from));
+    Ok(config)
 }
 
 /// A configuration as it goes out: with digest, without passwords.
@@ -44,11 +55,25 @@ pub(crate) fn shown(guest: &Guest, config: Map<String, Value>, options: bool) ->
     for (key, value) in &mut shown {
         *value = as_read(guest.kind, key, value);
     }
-    if guest.kind == GuestKind::Lxc && !options {
-        shown.shift_remove("env");
+    if guest.kind == GuestKind::Lxc {
+        split_raw(&mut shown, options);
     }
     shown.insert("digest".into(), guest.digest().into());
     shown
+}
+
+/// Raw lines of a container: environment variables show as `env` to whom may change options, the rest as pairs.
+fn split_raw(shown: &mut Map<String, Value>, options: bool) {
+    let Some(Value::Array(pairs)) = shown.shift_remove("lxc") else { return };
+    let (env, rest): (Vec<Value>, Vec<Value>) =
+        pairs.into_iter().partition(|pair| pair[0] == "lxc.environment.runtime");
+    if !env.is_empty() && options {
+        let texts: Vec<String> = env.iter().map(|pair| option::text(&pair[1])).collect();
+        shown.insert("env".into(), texts.join("\0").into());
+    }
+    if !rest.is_empty() {
+        shown.insert("lxc".into(), rest.into());
+    }
 }
 
 /// An empty boot order reads as a blank; the notes of a container end their last line.
