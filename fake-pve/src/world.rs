@@ -7,7 +7,7 @@
 
 pub mod access;
 pub mod conf;
-mod crypt;
+pub(crate) mod crypt;
 pub mod disk;
 pub mod document;
 pub mod file;

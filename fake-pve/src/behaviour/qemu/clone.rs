@@ -38,7 +38,7 @@ pub(crate) fn clone(call: &mut Call<'_>) -> Answer {
         return Err(Failure::die(format!("unable to find configuration file for VM {vmid} on node '{node}'")));
     };
     let template = guest.template();
-    let target = call.params.get("target").filter(|target| *target != node && target != "localhost");
+    let target = call.params.get("target").filter(|target| *target != node && target != "localhost" && target != "0");
     let plan = Plan {
         vmid,
         newid,

@@ -7,7 +7,7 @@ use crate::world::disk::{Disk, is_drive};
 use crate::world::{Guest, GuestKind, GuestStatus, World, option};
 
 /// The version of QEMU that machines run.
-pub(crate) const QEMU: &str = "10.1.2";
+pub(crate) const QEMU: &str = "11.0.0";
 
 /// The machines of a node that the caller may audit.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {

@@ -112,6 +112,7 @@ fn asked(call: &Call<'_>) -> Result<(Changes, String), Failure> {
 
 /// Checks that come before the configuration is read, then those on it.
 fn checked(call: &mut Call<'_>, mut changes: Changes) -> Result<Changes, Failure> {
+    check_cpu(call, &changes.param)?;
     normalise(&mut changes)?;
     let asked = call.params.text("delete") + &call.params.text("revert");
     if split_list(&asked).is_empty() && changes.param.is_empty() {
@@ -141,6 +142,11 @@ fn checked(call: &mut Call<'_>, mut changes: Changes) -> Result<Changes, Failure
         known("delete", key)?;
     }
     prepare(call, &mut changes.param)?;
+    if let Some(script) = changes.param.get("hookscript").map(option::text)
+        && let Err(error) = access::check_hookscript(call, &script)
+    {
+        return Err(Failure::param("hookscript", format!("{error}\n")));
+    }
     let vmid = call.vmid();
     permission::check_options(call, vmid, None, changes.delete.iter().map(String::as_str))?;
     permission::check_options(call, vmid, None, changes.param.keys().map(String::as_str))?;
@@ -170,7 +176,7 @@ fn normalise(changes: &mut Changes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Drives, network devices, generation id and hook script in the form in which they are stored.
+/// Drives, network devices and generation id in the form in which they are stored.
 pub(crate) fn prepare(call: &mut Call<'_>, param: &mut Map<String, Value>) -> Result<(), Failure> {
     drives::check_params(call, param)?;
     let keys: Vec<String> = param.keys().cloned().collect();
@@ -181,13 +187,21 @@ pub(crate) fn prepare(call: &mut Call<'_>, param: &mut Map<String, Value>) -> Re
             param.insert(key, net.into());
         } else if key == "vmgenid" && text == "1" {
             param.insert(key, call.world.random.uuid().into());
-        } else if key == "hookscript"
-            && let Err(error) = access::check_hookscript(call, &text)
-        {
-            return Err(Failure::param("hookscript", format!("{error}\n")));
         }
     }
     Ok(())
+}
+
+/// Refuses a processor model of one's own that does not exist: part of the option's format.
+pub(crate) fn check_cpu(call: &Call<'_>, param: &Map<String, Value>) -> Result<(), Failure> {
+    let text = param.get("cpu").map(option::text).unwrap_or_default();
+    let model = text.split(',').next().unwrap_or_default().trim_start_matches("cputype=");
+    let Some(name) = model.strip_prefix("custom-") else { return Ok(()) };
+    let models = call.world.documents.list("/cluster/qemu/custom-cpu-models");
+    if models.iter().any(|(id, _)| id == name || id == model) {
+        return Ok(());
+    }
+    Err(Failure::param("cpu", format!("invalid format - Custom cputype '{name}' not found\n")))
 }
 
 /// Digest, lock, what is taken back, and the balloon against the memory.
