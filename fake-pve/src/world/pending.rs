@@ -65,7 +65,9 @@ impl Guest {
             .flat_map(|config| disk::disks(kind, config))
             .map(|disk| disk.volume())
             .collect();
-        self.config.retain(|key, value| !is_unused(key) || !attached.contains(&option::text(value)));
+        let volume = |key: &str, value: &Value| Disk::parse(kind, key, &option::text(value)).map(|disk| disk.volume());
+        self.config
+            .retain(|key, value| !is_unused(key) || volume(key, value).is_none_or(|volid| !attached.contains(&volid)));
         if let Some(count) = self.config.shift_remove("smp") {
             self.config.insert("sockets".into(), count);
         }

@@ -91,8 +91,7 @@ pub(crate) fn template(call: &mut Call<'_>) -> Answer {
 fn to_template(run: &mut Run<'_>, vmid: u32) -> Result<(), String> {
     let node = run.node.to_string();
     let config = run.guest_mut(vmid).map_err(late)?.config.clone();
-    let mounts = disks(GuestKind::Lxc, &config).into_iter().filter(|mount| mount.mount_type() == "volume");
-    let mounts: Vec<Disk> = mounts.collect();
+    let mounts = disks(GuestKind::Lxc, &config);
     for mount in &mounts {
         let volid = mount.volume();
         if !run.world.has_feature(&volid, "template", None) {

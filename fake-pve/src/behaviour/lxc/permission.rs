@@ -9,6 +9,7 @@ use crate::behaviour::guest::network::{is_net, numbered};
 use crate::behaviour::guest::stage::Stage;
 use crate::behaviour::guest::tags;
 use crate::world::disk::{Disk, is_mount};
+use crate::world::volume::name;
 use crate::world::{GuestKind, option};
 
 /// Whose options are judged, and against what.
@@ -136,8 +137,10 @@ pub(crate) fn check_mounts(stage: &dyn Stage, vmid: u32, param: &Map<String, Val
             }
             Some((None, _)) => {}
             None => {
-                crate::world::volume::name::split(&mount.volume())?;
-                check_volume(stage, vmid, &mount.volume(), Some("rootdir"))?;
+                name::split(&mount.volume())?;
+                if !stage.by_root() {
+                    check_volume(stage, vmid, &mount.volume(), Some("rootdir"))?;
+                }
             }
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn put(call: &mut Call<'_>) -> Answer {
         param.insert(name.into(), call.params.text(name).into());
     }
     let (delete, revert) = (call.params.list("delete"), call.params.list("revert"));
-    if param.is_empty() && delete.is_empty() && revert.is_empty() {
+    if param.is_empty() && !call.params.has("delete") && !call.params.has("revert") {
         return Err(Failure::die("no options specified"));
     }
     check_lists(&param, &delete, &revert)?;
@@ -146,18 +146,16 @@ fn prepared(call: &mut Call<'_>, vmid: u32, key: &str, text: &str) -> Result<Str
         if guest.config.contains_key(key) {
             check_protection(guest, &format!("can't update CT {vmid} drive '{key}'"))?;
         }
-        let Some(mut mount) = Disk::parse(GuestKind::Lxc, key, text) else { return Ok(text.into()) };
+        let parsed = Disk::parse(GuestKind::Lxc, key, text).filter(|_| key != "rootfs");
+        let Some(mut mount) = parsed else { return Ok(text.into()) };
         let volid = mount.volume();
-        if mount.mount_type() == "volume" && mount.wants_new().is_none() && mount.get("size").is_none() {
+        if mount.mount_type() == "volume" && mount.wants_new().is_none() {
             let node = call.node();
             if let Some(size) = call.world.volume(&node, &volid).map(|volume| volume.size) {
                 mount.set_size(size);
             }
         }
         return Ok(mount.print());
-    }
-    if is_unused(key) {
-        return Ok(Disk::parse(GuestKind::Lxc, key, text).map(|disk| disk.volume()).unwrap_or_default());
     }
     Ok(text.to_string())
 }

@@ -1,6 +1,7 @@
 //! Changing a machine's configuration: `PUT` and `POST …/config`, `PUT …/unlink`.
 
 mod apply;
+mod check;
 mod hotplug;
 
 use std::time::Duration;
@@ -152,7 +153,7 @@ fn checked(call: &mut Call<'_>, mut changes: Changes) -> Result<Changes, Failure
     permission::check_options(call, vmid, None, changes.param.keys().map(String::as_str))?;
     drives::check_access(call, vmid, &changes.param, None)?;
     permission::check_references(call, &changes.param)?;
-    check_config(call, &mut changes)?;
+    check::config(call, &mut changes)?;
     Ok(changes)
 }
 
@@ -202,50 +203,6 @@ pub(crate) fn check_cpu(call: &Call<'_>, param: &Map<String, Value>) -> Result<(
         return Ok(());
     }
     Err(Failure::param("cpu", format!("invalid format - Custom cputype '{name}' not found\n")))
-}
-
-/// Digest, lock, what is taken back, and the balloon against the memory.
-fn check_config(call: &mut Call<'_>, changes: &mut Changes) -> Result<(), Failure> {
-    let guest = call.world.guest(GuestKind::Vm, &call.node(), call.vmid())?;
-    if call.params.get("digest").is_some_and(|digest| !digest.is_empty() && digest != guest.digest()) {
-        return Err(Failure::die("checksum mismatch (file change by other user?)"));
-    }
-    let mut lock = guest.lock();
-    if changes.delete.iter().any(|key| key == "vmstate") {
-        if lock.as_deref() == Some("suspended") {
-            lock = None;
-            changes.delete.push("lock".into());
-        }
-        for key in ["runningmachine", "runningcpu"] {
-            if guest.config.contains_key(key) {
-                changes.delete.push(key.into());
-            }
-        }
-    }
-    if let Some(lock) = lock.filter(|_| !changes.skiplock) {
-        return Err(Failure::die(format!("VM is locked ({lock})")));
-    }
-    for key in &changes.revert {
-        if let Some(value) = guest.config.get(key) {
-            changes.param.insert(key.clone(), option::text(value).into());
-        } else if guest.pending.contains_key(key) {
-            changes.delete.push(key.clone());
-        }
-    }
-    check_balloon(&changes.param, &guest.merged())
-}
-
-fn check_balloon(param: &Map<String, Value>, config: &Map<String, Value>) -> Result<(), Failure> {
-    if !param.contains_key("memory") && !param.contains_key("balloon") {
-        return Ok(());
-    }
-    let value = |key: &str| param.get(key).or_else(|| config.get(key)).map(option::text);
-    let megabytes = |text: String| text.trim_start_matches("current=").parse::<u64>().ok();
-    let memory = value("memory").and_then(megabytes).unwrap_or(512);
-    if value("balloon").and_then(megabytes).is_some_and(|balloon| balloon > memory) {
-        return Err(Failure::die("balloon value too large (must be smaller than assigned memory)"));
-    }
-    Ok(())
 }
 
 fn say(call: &mut Call<'_>, words: &str) {
