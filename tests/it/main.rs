@@ -5,6 +5,7 @@ mod arguments;
 mod client;
 mod command_line;
 mod config;
+mod gates;
 mod generic;
 mod house;
 mod http;
@@ -12,6 +13,8 @@ mod policy;
 mod readme;
 mod redaction;
 mod registry;
+#[cfg(feature = "rehearse")]
+mod rehearse;
 mod scripted;
 mod served;
 mod session;
