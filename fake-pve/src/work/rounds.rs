@@ -9,7 +9,7 @@ impl Workers {
     pub(super) fn round_of_ha(&mut self, world: &mut World, at_ms: i64, now_ms: i64) {
         let before = world.ha.clone();
         for action in ha::round(world, at_ms.div_euclid(1000)) {
-            let upid = self.launch(world, at_ms, lrm::task(&action));
+            let upid = self.launch(world, at_ms, lrm::task(world, at_ms, &action));
             if let Some(service) = world.ha.services.get_mut(&action.sid) {
                 service.task = Some(upid);
             }

@@ -18,9 +18,8 @@ pub struct Access {
     pub passwords: BTreeMap<String, Secret>,
     /// Hashes of token secrets by full token id.
     pub tokens: BTreeMap<String, Secret>,
-    /// Passwords with which realms bind to their servers, by realm.
-    pub realm_passwords: BTreeMap<String, Secret>,
-    /// Realms by name as their configuration; `pam` and `pve` are always there and need no entry.
+    /// Realms by name as their configuration, with the `password` with which they bind to their servers; `pam` and `pve`
+    /// are always there and need no entry.
     pub realms: BTreeMap<String, Map<String, Value>>,
     /// Second factors by user, as the API keeps them, each with its secret part under `secret`: the `otpauth:` URL of a
     /// `totp`, the hashes of the unused codes of `recovery`.

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
 use crate::generic::collection::stored;
-use crate::world::access::Secret;
 use crate::world::digest;
 use crate::world::section_type::{SectionType, forget_empty};
 
@@ -115,6 +114,7 @@ pub(crate) fn list(call: &mut Call<'_>) -> Answer {
 pub(crate) fn show(call: &mut Call<'_>) -> Answer {
     let name = call.params.text("realm");
     let mut realm = call.world.access.realm(&name).ok_or_else(|| format!("domain '{name}' does not exist"))?;
+    realm.shift_remove("password");
     realm.insert("digest".into(), json!(file_digest(call)));
     Ok(Value::Object(realm).into())
 }
@@ -136,7 +136,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
         if is_set(given.get("default")) {
             forget_default(call);
         }
-        keep_password(call, types, &name);
+        given.extend(password(call, types));
         given.insert("type".into(), json!(kind));
         forget_empty(&mut given);
         call.world.access.realms.insert(name, given);
@@ -166,14 +166,11 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
         for option in &delete {
             realm.shift_remove(option);
         }
-        if delete.iter().any(|option| option == "password") {
-            call.world.access.realm_passwords.remove(&name);
-        }
         if is_set(given.get("default")) {
             forget_default(call);
         }
         realm.extend(given);
-        keep_password(call, types, &name);
+        realm.extend(password(call, types));
         if let Some(missing) = types.required.iter().find(|option| !realm.contains_key(**option)) {
             let text = format!("section '{name}' - missing value for required option '{missing}'");
             return Err(Failure::die(text));
@@ -192,14 +189,15 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
             return Err(Failure::die(format!("authentication domain '{name}' does not exist")));
         }
         call.world.access.realms.remove(&name);
-        call.world.access.realm_passwords.remove(&name);
         Ok(Data::null())
     })
 }
 
 /// The digest of the file that holds all realms.
 fn file_digest(call: &Call<'_>) -> String {
-    digest(&json!(call.world.access.all_realms()))
+    let mut realms = call.world.access.all_realms();
+    realms.iter_mut().for_each(|(_, realm)| drop(realm.shift_remove("password")));
+    digest(&json!(realms))
 }
 
 /// The properties of the call as the file keeps them; the password is kept elsewhere.
@@ -208,11 +206,10 @@ fn given(call: &Call<'_>) -> Map<String, Value> {
     stored(call.method, &call.params, &without)
 }
 
-/// The password with which the realm binds is kept apart; other types have none and ignore it.
-fn keep_password(call: &mut Call<'_>, types: &SectionType, realm: &str) {
-    if let Some(password) = call.params.get("password").filter(|_| types.knows("password")) {
-        call.world.access.realm_passwords.insert(realm.into(), Secret::new(realm, &password));
-    }
+/// The password with which the realm binds, a file of its own; other types have none and ignore it.
+fn password(call: &Call<'_>, types: &SectionType) -> Option<(String, Value)> {
+    let password = call.params.get("password").filter(|_| types.knows("password"))?;
+    Some(("password".into(), password.into()))
 }
 
 fn section_type(kind: &str) -> Result<&'static SectionType, Failure> {

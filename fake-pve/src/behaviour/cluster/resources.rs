@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::{Answer, Call, Data, node};
-use crate::world::sdn::Sdn;
+use crate::world::sdn::on_node;
 use crate::world::{Guest, Storage, ha};
 
 /// `GET /cluster/resources`: pools, guests, nodes, storages, networks.
@@ -159,13 +159,12 @@ fn networks(call: &Call<'_>) -> Vec<Value> {
                 "node": name, "status": status,
             })
         };
-        let loaded = sdn.loaded.get(name).is_some_and(|version| *version == sdn.version);
+        let loaded = sdn.is_loaded(name);
         let status = if loaded { "available" } else { "pending" };
         if sees("zones", "localnetwork") {
             items.push(row("zone", "localnetwork", "ok"));
         }
-        for (id, zone) in sdn.running("zones").iter().filter(|(id, zone)| Sdn::on_node(zone, name) && sees("zones", id))
-        {
+        for (id, zone) in sdn.running("zones").iter().filter(|(id, zone)| on_node(zone, name) && sees("zones", id)) {
             let mut item = row("zone", id, status);
             item["zone-type"] = zone.get("type").cloned().unwrap_or_default();
             items.push(item);

@@ -31,8 +31,6 @@ pub enum What {
     Stop(Option<u32>),
     /// Move the guest while it is as it is.
     Migrate(String),
-    /// Stop, move; the start is an action of its own later.
-    Relocate(String),
 }
 
 /// One round at a moment in seconds. The caller starts a task for each action and puts its id into the service's `task`.
@@ -141,8 +139,8 @@ fn decide(world: &mut World, sid: &str) -> Option<Action> {
     if task_of(world, &service).is_some_and(Task::running) {
         return None;
     }
-    settle_task(world, &mut service);
     let (runs_now, guest_node) = world.guests.get(&vmid).map(|guest| (guest.runs(), guest.node.clone()))?;
+    settle_task(world, &mut service, &guest_node);
     if !["fence", "recovery"].contains(&service.state.as_str()) {
         service.node = guest_node;
     }
@@ -163,7 +161,7 @@ fn decide(world: &mut World, sid: &str) -> Option<Action> {
         }
         ("error", _) => None,
         ("migrate", _) => service.target.clone().map(What::Migrate),
-        ("relocate", _) => service.target.clone().map(What::Relocate),
+        ("relocate", _) => relocation(&service, runs_now),
         ("started" | "stopped", "started") => wanted_on(world, sid, &config, &mut service, runs_now),
         (_, _) => wanted_off(&mut service, runs_now),
     };
@@ -173,13 +171,15 @@ fn decide(world: &mut World, sid: &str) -> Option<Action> {
 }
 
 /// What the end of a task means for its service.
-fn settle_task(world: &World, service: &mut Service) {
+fn settle_task(world: &World, service: &mut Service, guest_node: &str) {
     let Some(task) = task_of(world, service) else {
         service.task = None;
         return;
     };
     let good = task.exitstatus.as_deref().is_some_and(|status| status == "OK" || status.starts_with("WARNINGS"));
     match service.state.as_str() {
+        // The stop came before the move.
+        "relocate" if good && service.target.as_deref() != Some(guest_node) => {}
         "migrate" | "relocate" => {
             if let Some(target) = service.target.take().filter(|_| good) {
                 service.node = target;
@@ -193,6 +193,14 @@ fn settle_task(world: &World, service: &mut Service) {
     }
     service.task = None;
     service.stop_timeout = service.stop_timeout.filter(|_| service.state == "request_stop");
+}
+
+/// A service that moves while it is off: a stop first, the start is an action of its own later.
+fn relocation(service: &Service, runs_now: bool) -> Option<What> {
+    match runs_now {
+        true => Some(What::Stop(None)),
+        false => service.target.clone().map(What::Migrate),
+    }
 }
 
 fn number(config: &serde_json::Map<String, Value>, key: &str) -> u32 {
@@ -229,7 +237,7 @@ fn wanted_on(
             service.failed_starts = 0;
             service.state = "relocate".into();
             service.target = Some(node);
-            service.target.clone().map(What::Relocate)
+            relocation(service, runs_now)
         }
         None => {
             service.state = "error".into();
