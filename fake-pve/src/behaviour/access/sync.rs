@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pve_catalog::permission::{Group, User};
+use pve_catalog::permission::User;
 use serde_json::{Map, Value};
 
 use crate::behaviour::{Answer, Call, Failure};

@@ -78,7 +78,7 @@ fn of_resource_affinity(world: &World, rule: &Rule<'_>, others: &[&Rule<'_>]) ->
         .filter(|other| other.kind == "node-affinity" && !other.resources.is_disjoint(&rule.resources))
         .collect();
     let several = |other: &&&Rule<'_>| other.nodes.values().collect::<BTreeSet<_>>().len() > 1;
-    if placed.iter().any(|other| several(other)) {
+    if placed.iter().any(several) {
         texts.push("resources are in node affinity rules with multiple priorities".into());
     }
     if rule.affinity == "positive" && placed.len() > 1 {
