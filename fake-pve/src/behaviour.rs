@@ -49,6 +49,7 @@ pub(crate) mod capabilities;
 pub(crate) mod certificates;
 pub(crate) mod cluster;
 pub(crate) mod diff;
+pub(crate) mod disks;
 pub(crate) mod firewall;
 pub(crate) mod hardware;
 pub(crate) mod lock;

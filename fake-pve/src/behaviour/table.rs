@@ -1,7 +1,7 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
 use super::{
-    Behaviour, access, apt, capabilities, certificates, cluster, firewall, hardware, network, node, pools, sdn,
+    Behaviour, access, apt, capabilities, certificates, cluster, disks, firewall, hardware, network, node, pools, sdn,
     services, tasks, version,
 };
 
@@ -180,6 +180,23 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /nodes/{node}/certificates/info", certificates::info),
     ("GET /nodes/{node}/config", node::config::get),
     ("PUT /nodes/{node}/config", node::config::put),
+    ("GET /nodes/{node}/disks/directory", disks::directory::list),
+    ("POST /nodes/{node}/disks/directory", disks::directory::create),
+    ("DELETE /nodes/{node}/disks/directory/{name}", disks::directory::delete),
+    ("POST /nodes/{node}/disks/initgpt", disks::init_gpt),
+    ("GET /nodes/{node}/disks/list", disks::list),
+    ("GET /nodes/{node}/disks/lvm", disks::lvm::list),
+    ("POST /nodes/{node}/disks/lvm", disks::lvm::create),
+    ("DELETE /nodes/{node}/disks/lvm/{name}", disks::lvm::delete),
+    ("GET /nodes/{node}/disks/lvmthin", disks::lvmthin::list),
+    ("POST /nodes/{node}/disks/lvmthin", disks::lvmthin::create),
+    ("DELETE /nodes/{node}/disks/lvmthin/{name}", disks::lvmthin::delete),
+    ("GET /nodes/{node}/disks/smart", disks::smart),
+    ("PUT /nodes/{node}/disks/wipedisk", disks::wipe),
+    ("GET /nodes/{node}/disks/zfs", disks::zfs::list),
+    ("POST /nodes/{node}/disks/zfs", disks::zfs::create),
+    ("DELETE /nodes/{node}/disks/zfs/{name}", disks::zfs::delete),
+    ("GET /nodes/{node}/disks/zfs/{name}", disks::zfs::get),
     ("GET /nodes/{node}/dns", node::dns::get),
     ("PUT /nodes/{node}/dns", node::dns::put),
     ("GET /nodes/{node}/firewall/log", firewall::refs::log_of_node),

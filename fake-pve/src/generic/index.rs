@@ -10,7 +10,7 @@ use crate::behaviour::Data;
 const LEFT_OUT: [(&str, &[&str]); 8] = [
     ("/cluster/ceph", &["health-mute"]),
     ("/cluster/sdn", &["dry-run", "lock", "prefix-lists", "rollback", "route-maps"]),
-    ("/nodes/{node}", &["execute"]),
+    ("/nodes/{node}", &["execute", "vncwebsocket"]),
     ("/nodes/{node}/ceph/osd/{osdid}", &["in", "out", "scrub"]),
     ("/nodes/{node}/lxc/{vmid}/firewall", &["log"]),
     ("/nodes/{node}/qemu/{vmid}/firewall", &["log"]),
