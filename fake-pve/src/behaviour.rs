@@ -46,6 +46,7 @@ mod answer;
 pub(crate) mod apt;
 mod call;
 pub(crate) mod capabilities;
+pub(crate) mod ceph;
 pub(crate) mod certificates;
 pub(crate) mod cluster;
 pub(crate) mod diff;

@@ -6,6 +6,7 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod ceph;
 pub mod conf;
 mod crypt;
 pub mod document;
@@ -26,6 +27,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
+pub use ceph::Ceph;
 pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
@@ -83,6 +85,8 @@ pub struct World {
     pub firewalls: BTreeMap<String, Firewall>,
     /// Software-defined networks.
     pub sdn: Sdn,
+    /// Ceph.
+    pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
     /// Source of every invented value: the same seed and calls give the same world.

@@ -114,12 +114,12 @@ fn node(call: &Call<'_>) -> Node {
 }
 
 /// A whole disk of the node.
-fn find(call: &Call<'_>, path: &str) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn find(call: &Call<'_>, path: &str) -> Result<Map<String, Value>, Failure> {
     node(call).disks.get(path).cloned().ok_or_else(|| Failure::die("not a valid block device"))
 }
 
 /// Disks that are free to take.
-fn free(call: &Call<'_>, paths: &[String]) -> Result<(), Failure> {
+pub(crate) fn free(call: &Call<'_>, paths: &[String]) -> Result<(), Failure> {
     for path in paths {
         if is_used(&find(call, path)?) {
             return Err(Failure::die(format!("device '{path}' is already in use")));
@@ -139,7 +139,7 @@ fn change(world: &mut World, node: &str, path: &str, act: impl FnOnce(&mut Map<S
 }
 
 /// Marks disks as taken.
-fn take(world: &mut World, node: &str, paths: &[String], used: &str) {
+pub(crate) fn take(world: &mut World, node: &str, paths: &[String], used: &str) {
     for path in paths {
         change(world, node, path, |disk| {
             disk.insert("used".into(), json!(used));
@@ -149,7 +149,7 @@ fn take(world: &mut World, node: &str, paths: &[String], used: &str) {
 }
 
 /// Gives disks back: empty when they are cleaned, else with what is left on them.
-fn release(world: &mut World, node: &str, paths: &[String], cleaned: bool) {
+pub(crate) fn release(world: &mut World, node: &str, paths: &[String], cleaned: bool) {
     for path in paths {
         change(world, node, path, |disk| {
             if cleaned {
@@ -179,6 +179,18 @@ fn size(call: &Call<'_>, paths: &[String]) -> u64 {
     let node = node(call);
     let sizes = paths.iter().filter_map(|path| node.disks.get(path)?.get("size")?.as_u64());
     sizes.sum()
+}
+
+/// Tells which Ceph daemon a disk belongs to; -1 is none.
+pub(crate) fn set_osd(world: &mut World, node: &str, path: &str, osd: i64) {
+    change(world, node, path, |disk| {
+        disk.insert("osdid".into(), json!(osd));
+        if osd < 0 {
+            disk.shift_remove("osdid-list");
+        } else {
+            disk.insert("osdid-list".into(), json!([osd]));
+        }
+    });
 }
 
 /// Where what is made of disks is kept.
