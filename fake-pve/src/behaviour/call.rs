@@ -8,6 +8,7 @@ use super::{Answer, Failure, Params};
 use crate::access;
 use crate::auth::Keys;
 use crate::clock::Clock;
+use crate::http::multipart::Upload;
 use crate::work::{NewTask, Workers};
 use crate::world::World;
 
@@ -23,6 +24,8 @@ pub(crate) struct Call<'a> {
     pub authid: String,
     /// The path as it was asked for, beneath the format.
     pub path: String,
+    /// The file that an upload brought.
+    pub upload: Option<Upload>,
     pub(crate) clock: &'a mut Clock,
     pub(crate) workers: &'a mut Workers,
     pub(crate) keys: &'a Keys,
@@ -109,6 +112,14 @@ impl Call<'_> {
         let ends = self.world.tasks.iter().find(|task| task.upid == upid && task.running()).map(|task| task.ends_ms);
         if let Some(ends_ms) = ends.filter(|_| self.clock.runs_to_end()) {
             self.clock.run_to_ms(ends_ms);
+            self.workers.settle(self.world, self.clock.now_ms());
+        }
+    }
+
+    /// Somebody waits for a moment: in automatic time the clock runs to it.
+    pub fn look_at_moment(&mut self, moment_ms: i64) {
+        if self.clock.runs_to_end() {
+            self.clock.run_to_ms(moment_ms);
             self.workers.settle(self.world, self.clock.now_ms());
         }
     }

@@ -51,6 +51,7 @@ fn run(call: &mut Call<'_>, command: &Value) -> Answer {
         params: Params(params),
         authid: call.authid.clone(),
         path: path.clone(),
+        upload: None,
         clock: &mut *call.clock,
         workers: &mut *call.workers,
         keys: call.keys,
