@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::sdn;
+use crate::world::conf::encode_text;
 use crate::world::{World, interfaces};
 
 /// Names of the files of this kind that may be there.
@@ -53,7 +54,7 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         }
         _ => {
             let node = path.strip_prefix("nodes/")?.strip_suffix("/config")?;
-            options(&format!("/nodes/{node}/config"))
+            world.documents.options.get(&format!("/nodes/{node}/config")).map(node_options)
         }
     }
 }
@@ -69,7 +70,7 @@ fn options(options: &Map<String, Value>) -> String {
     let mut text = String::new();
     if let Some(description) = options.get("description").and_then(Value::as_str) {
         for line in description.trim_end_matches('\n').split('\n') {
-            text.push_str(&format!("#{}\n", encoded(line)));
+            text.push_str(&format!("#{}\n", encode_text(line)));
         }
         text.push('\n');
     }
@@ -82,11 +83,15 @@ fn options(options: &Map<String, Value>) -> String {
     text
 }
 
-/// Comments hold plain characters only; `%`, `:` and everything else are written in hexadecimal.
-fn encoded(line: &str) -> String {
-    let plain = |byte: u8| (0x20..=0x7e).contains(&byte) && byte != b'%' && byte != b':';
-    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    line.bytes().map(one).collect()
+/// As [`options`], but nothing separates the description, whose lines are encoded.
+fn node_options(options: &Map<String, Value>) -> String {
+    let (mut others, mut text) = (options.clone(), String::new());
+    if let Some(Value::String(description)) = others.shift_remove("description") {
+        for line in description.trim_end_matches('\n').split('\n') {
+            text.push_str(&format!("#{}\n", encode_text(line)));
+        }
+    }
+    text + &self::options(&others)
 }
 
 fn resolver(dns: &Map<String, Value>) -> String {
