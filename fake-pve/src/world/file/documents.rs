@@ -69,6 +69,7 @@ pub(crate) const SECTION_FILES: [SectionFile; 17] = [
 /// The text of a file of sections; `None` when it has none.
 pub(super) fn sections(world: &World, path: &str) -> Option<String> {
     let (writer, sections) = match path {
+        "notifications.cfg" => (Writer::Rust, notifications(world)),
         "storage.cfg" => (Writer::Perl, storages(world)),
         "domains.cfg" => (Writer::Perl, realms(world)),
         "sdn/subnets.cfg" => (Writer::Perl, subnets(world)),
@@ -94,6 +95,60 @@ fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
         section::section(writer, kind, id, &without(object, &["type"]))
     };
     world.documents.list(home.collection).iter().map(one).collect()
+}
+
+/// What is always there, and is written with the rest once something is changed: kind, name, comment, a key more.
+const BUILT_IN: [(&str, &str, &str, &str, &str); 2] = [
+    ("matcher", "default-matcher", "Route all notifications to mail-to-root", "target", "mail-to-root"),
+    ("sendmail", "mail-to-root", "Send mails to root@pam's email address", "mailto-user", "root@pam"),
+];
+
+/// Keys of endpoints that stand in `priv/notifications.cfg`.
+const SECRETS: [(&str, &str); 3] = [("gotify", "token"), ("smtp", "password"), ("webhook", "secret")];
+
+fn notification_homes() -> &'static [Home] {
+    SECTION_FILES.iter().find(|file| file.name == "notifications.cfg").map_or(&[], |file| file.homes)
+}
+
+/// Endpoints and matchers without their secrets.
+fn notifications(world: &World) -> Vec<String> {
+    let mut sections = Vec::new();
+    for home in notification_homes() {
+        let secret = SECRETS.iter().find(|(kind, _)| *kind == home.kind).map_or("", |(_, key)| key);
+        for (id, object) in world.documents.list(home.collection) {
+            let shown = without(object, &["type", "origin", secret]);
+            sections.push(section::section(Writer::Rust, home.kind, id, &shown));
+        }
+    }
+    if sections.is_empty() {
+        return sections;
+    }
+    for (kind, id, comment, key, value) in BUILT_IN {
+        let home = notification_homes().iter().find(|home| home.kind == kind);
+        if home.is_some_and(|home| world.documents.get(home.collection, id).is_none()) {
+            let mut object = Map::from_iter([("comment".into(), json!(comment)), (key.into(), json!(value))]);
+            if kind == "matcher" {
+                object.insert("mode".into(), json!("all"));
+            }
+            sections.push(section::section(Writer::Rust, kind, id, &object));
+        }
+    }
+    sections
+}
+
+/// `priv/notifications.cfg`: the secret of each endpoint that has one.
+pub(super) fn secrets(world: &World) -> Option<String> {
+    let mut sections = Vec::new();
+    for (kind, key) in SECRETS {
+        let Some(home) = notification_homes().iter().find(|home| home.kind == kind) else { continue };
+        for (id, object) in world.documents.list(home.collection) {
+            if let Some(secret) = object.get(key) {
+                let object = Map::from_iter([(key.to_string(), secret.clone())]);
+                sections.push(section::section(Writer::Rust, kind, id, &object));
+            }
+        }
+    }
+    (!sections.is_empty()).then(|| section::file(Writer::Rust, &sections))
 }
 
 fn storages(world: &World) -> Vec<String> {

@@ -26,13 +26,14 @@ pub(super) fn names(world: &World) -> Vec<String> {
 }
 
 pub(super) fn file(world: &World, path: &str) -> Option<String> {
-    let options = |path: &str| world.documents.options.get(path).map(options);
+    let options = |path: &str, apart: bool| world.documents.options.get(path).map(|kept| options(kept, apart));
     match path {
         "user.cfg" => Some(world.access.config.print()),
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
+        "priv/notifications.cfg" => super::documents::secrets(world),
         "priv/tfa.cfg" => Some(second_factors(world)),
-        "datacenter.cfg" => options("/cluster/options"),
+        "datacenter.cfg" => options("/cluster/options", true),
         "/etc/resolv.conf" => world.documents.options.get(&format!("/nodes/{}/dns", world.entry)).map(resolver),
         "/etc/hosts" => world.nodes.get(&world.entry)?.state.get("hosts")?.as_str().map(str::to_string),
         _ if path.ends_with(".fw") => world.firewalls.get(path).map(crate::world::firewall::write),
@@ -42,18 +43,21 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         }
         _ => {
             let node = path.strip_prefix("nodes/")?.strip_suffix("/config")?;
-            options(&format!("/nodes/{node}/config"))
+            options(&format!("/nodes/{node}/config"), false)
         }
     }
 }
 
-/// `key: value`, sorted; a description as comment lines in front.
-fn options(options: &Map<String, Value>) -> String {
+/// `key: value`, sorted; a description as comment lines in front, set apart by a blank line or not.
+fn options(options: &Map<String, Value>, apart: bool) -> String {
     let mut text = String::new();
-    if let Some(description) = options.get("description").and_then(Value::as_str) {
+    let description = options.get("description").and_then(Value::as_str);
+    if let Some(description) = description.filter(|text| !text.is_empty()) {
         for line in description.trim_end_matches('\n').split('\n') {
             text.push_str(&format!("#{line}\n"));
         }
+    }
+    if apart {
         text.push('\n');
     }
     let mut sorted: Vec<(&String, &Value)> = options.iter().filter(|(key, _)| *key != "description").collect();

@@ -77,8 +77,10 @@ fn changed_files(step: &Step, played: &Played, differences: &mut Vec<String>) {
         if rules.no_file(path) {
             continue;
         }
-        let recorded = text.as_str().map(|text| files::comparable(path, text));
-        let ours = played.files.get(path).cloned().flatten().map(|text| files::comparable(path, &text));
+        // A file without anything in it is as good as none.
+        let full = |text: &String| !text.is_empty();
+        let recorded = text.as_str().map(|text| files::comparable(path, text)).filter(full);
+        let ours = played.files.get(path).cloned().flatten().map(|text| files::comparable(path, &text)).filter(full);
         if recorded != ours {
             differences.push(format!("file {path}\n{}", unlike(recorded.as_deref(), ours.as_deref())));
         }
