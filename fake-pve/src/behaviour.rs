@@ -42,15 +42,34 @@
 //! behaviour; registering one replaces it.
 
 pub(crate) mod access;
+pub(crate) mod agent;
 mod answer;
+pub(crate) mod apt;
+pub(crate) mod bulk;
 mod call;
+pub(crate) mod capabilities;
+pub(crate) mod certificates;
 pub(crate) mod cluster;
+pub(crate) mod console;
+pub(crate) mod diff;
 pub(crate) mod firewall;
+pub(crate) mod guest;
+pub(crate) mod hardware;
+pub(crate) mod interfaces;
 pub(crate) mod lock;
+pub(crate) mod lxc;
+pub(crate) mod migrate;
+pub(crate) mod monitor;
+pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod pools;
+pub(crate) mod qemu;
+pub(crate) mod rrd;
+pub(crate) mod sdn;
 pub(crate) mod services;
+pub(crate) mod snapshot;
+pub(crate) mod status;
 pub(crate) mod table;
 pub(crate) mod tasks;
 pub(crate) mod version;

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::world::World;
+use super::sdn;
+use crate::world::{World, interfaces};
 
 /// Names of the files of this kind that may be there.
 pub(super) fn names(world: &World) -> Vec<String> {
@@ -21,7 +22,8 @@ pub(super) fn names(world: &World) -> Vec<String> {
     names.extend(world.access.realms.keys().map(|realm| format!("/etc/pve/priv/realm/{realm}.pw")));
     names.extend(world.nodes.keys().map(|node| format!("/etc/pve/nodes/{node}/config")));
     names.extend(world.firewalls.keys().map(|name| format!("/etc/pve/{name}")));
-    names.extend(["/etc/resolv.conf", "/etc/hosts"].map(String::from));
+    names.extend(["/etc/pve/sdn/.running-config", "/etc/pve/sdn/pve-ipam-state.json"].map(String::from));
+    names.extend(["/etc/resolv.conf", "/etc/hosts", "/etc/network/interfaces.new"].map(String::from));
     names
 }
 
@@ -35,6 +37,9 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "priv/tfa.cfg" => Some(second_factors(world)),
         "datacenter.cfg" => options("/cluster/options", true),
         "/etc/resolv.conf" => world.documents.options.get(&format!("/nodes/{}/dns", world.entry)).map(resolver),
+        "/etc/network/interfaces.new" => world.nodes.get(&world.entry)?.network_pending.as_ref().map(interfaces::text),
+        "sdn/.running-config" => sdn::running(world),
+        "sdn/pve-ipam-state.json" => sdn::addresses(world),
         "/etc/hosts" => world.nodes.get(&world.entry)?.state.get("hosts")?.as_str().map(str::to_string),
         _ if path.ends_with(".fw") => world.firewalls.get(path).map(crate::world::firewall::write),
         _ if path.starts_with("priv/realm/") => {

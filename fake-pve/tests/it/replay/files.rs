@@ -30,6 +30,8 @@ pub fn comparable(path: &str, text: &str) -> String {
         "/etc/pve/priv/token.cfg" => sorted_lines(text),
         _ if path.starts_with("/etc/pve/") && path.ends_with(".cfg") && !is_flat(path) => sorted_sections(text),
         _ if path.ends_with(".fw") => sorted_options(text),
+        _ if path.starts_with("/etc/network/") => without_introduction(text),
+        "/etc/pve/sdn/.running-config" | "/etc/pve/sdn/pve-ipam-state.json" => sorted_json(text),
         _ if path.contains("/images/") => normal::sizes(text),
         _ => text.to_string(),
     };
@@ -45,6 +47,16 @@ fn characters(text: &str) -> String {
 /// Without the secrets of one run.
 fn second_factors(value: Value) -> String {
     normal::data(&value, &["secret".to_string(), "entry".to_string()]).to_string()
+}
+
+/// Interfaces without the comment lines in front, which are Proxmox's own sentences.
+fn without_introduction(text: &str) -> String {
+    let lines = text.lines().skip_while(|line| line.starts_with('#') || line.is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn sorted_json(text: &str) -> String {
+    serde_json::from_str(text).map_or_else(|_| text.to_string(), |value| normal::data(&value, &[]).to_string())
 }
 
 fn is_flat(path: &str) -> bool {
