@@ -8,7 +8,7 @@
 pub mod access;
 pub mod address;
 pub mod conf;
-pub(crate) mod crypt;
+pub mod crypt;
 pub mod curve;
 pub mod disk;
 pub mod document;
