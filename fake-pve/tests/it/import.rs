@@ -89,6 +89,7 @@ fn files_of_the_seed_are_the_files_of_its_world() {
         "storage.cfg",
         "user.cfg",
         "corosync.conf",
+        "notifications.cfg",
         "priv/token.cfg",
         "/etc/network/interfaces",
         "nodes/pve1/qemu-server/101.conf",
