@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::sdn;
+use crate::world::conf::encode_text;
 use crate::world::{World, interfaces};
 
 /// Names of the files of this kind that may be there.
@@ -59,7 +60,7 @@ fn options(options: &Map<String, Value>, apart: bool) -> String {
     let description = options.get("description").and_then(Value::as_str);
     if let Some(description) = description.filter(|text| !text.is_empty()) {
         for line in description.trim_end_matches('\n').split('\n') {
-            text.push_str(&format!("#{line}\n"));
+            text.push_str(&format!("#{}\n", encode_text(line)));
         }
     }
     if apart {
