@@ -1,5 +1,8 @@
 //! Joins `data/facts.jsonl` with the decisions in `data/*.toml` into the one file that the library embeds.
 
+#[expect(dead_code, reason = "advice is asked for at run time")]
+#[path = "src/advice.rs"]
+mod advice;
 #[expect(dead_code, reason = "requests are judged at run time")]
 #[path = "src/arguments.rs"]
 mod arguments;
@@ -44,6 +47,8 @@ fn main() -> Result<(), String> {
         names: toml(data, "names")?,
         arguments: toml(data, "arguments")?,
         reserved: toml(data, "reserved")?,
+        summaries: toml(data, "summaries")?,
+        advice: toml(data, "advice")?,
     };
     let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
     let tables = tables::Tables {
@@ -56,7 +61,8 @@ fn main() -> Result<(), String> {
     #[expect(clippy::disallowed_methods, reason = "how cargo tells a build script where to write")]
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let out = Path::new(&out);
-    fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules)?).map_err(|e| e.to_string())?;
+    fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules, encode::Unknown::Refused)?)
+        .map_err(|e| e.to_string())?;
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
     fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
     let tables = postcard::to_stdvec(&tables).map_err(|e| e.to_string())?;

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::advice::AdviceRules;
 use crate::arguments::ArgumentRules;
 use crate::gate::Gate;
 use crate::glob;
-use crate::name::NameRules;
+use crate::name::{self, NameRules};
 use crate::schema::{Kind, Schema};
 use crate::verb::Verb;
 
@@ -29,6 +30,10 @@ pub struct Rules {
     pub arguments: ArgumentRules,
     /// `reserved.toml`: group -> tool names.
     pub reserved: BTreeMap<String, Vec<String>>,
+    /// `summaries.toml`: `VERB /template` -> one line in our own words. A method that is not here is unknown to us.
+    pub summaries: BTreeMap<String, String>,
+    /// `advice.toml`.
+    pub advice: AdviceRules,
 }
 
 /// `gates.toml`.
@@ -156,22 +161,30 @@ pub struct Decision {
     pub idempotent: bool,
     /// Answers a UPID.
     pub task: bool,
-    /// One line in our own words.
+    /// One line in our own words; the words of the name for an unknown method.
     pub summary: String,
+    /// Whether a person has looked at the method: it has a line in `summaries.toml`.
+    pub known: bool,
 }
 
 impl Rules {
     /// Decides about one method; `None` where a rule is missing. `templates` are all path templates of the catalogue,
-    /// because a name depends on what lies beside and below the method.
+    /// because a name depends on what lies beside and below the method. An unknown method (an imported catalogue has
+    /// some) is `sensitive` or `elevated` where a rule would have it `read` or `write`.
     pub fn decide(&self, verb: Verb, template: &str, returns: &Schema, templates: &[&str]) -> Option<Decision> {
         let key = format!("{verb} {template}");
         let rule = self.gates.rule.iter().find(|rule| {
             (rule.verbs.is_empty() || rule.verbs.contains(&verb)) && glob::matches(&rule.path, template)
         })?;
         let stricter = self.gates.stricter.iter().find(|stricter| stricter.methods.contains(&key));
-        let gate = stricter.map_or(rule.gate, |stricter| stricter.gate);
+        let summary = self.summaries.get(&key);
+        let gate = match stricter.map_or(rule.gate, |stricter| stricter.gate) {
+            Gate::Read if summary.is_none() => Gate::Sensitive,
+            Gate::Write if summary.is_none() => Gate::Elevated,
+            gate => gate,
+        };
         let has_tool = gate != Gate::Blocked && !self.methods.without_tool.iter().any(|without| without.method == key);
-        let name = self.names.name(verb, template, returns, templates);
+        let tool = self.names.name(verb, template, returns, templates);
         let destructive =
             verb == Verb::Delete || self.methods.destructive.iter().any(|rule| rule.matches(verb, template));
         let idempotent = matches!(verb, Verb::Get | Verb::Put)
@@ -180,11 +193,12 @@ impl Rules {
             gate,
             stricter: stricter.map(|stricter| stricter.reason.clone()),
             domains: self.domains_of(template)?,
-            tool: has_tool.then(|| name.tool.clone()),
             destructive,
             idempotent,
             task: verb != Verb::Get && returns.kind == Kind::String && !self.methods.task.not.contains(&key),
-            summary: name.summary,
+            summary: summary.cloned().unwrap_or_else(|| name::spelled_out(&tool)),
+            known: summary.is_some(),
+            tool: has_tool.then_some(tool),
         })
     }
 
@@ -206,7 +220,8 @@ impl Rules {
         let named = (self.gates.stricter.iter().flat_map(|rule| &rule.methods))
             .chain(&self.methods.task.not)
             .chain(self.methods.without_tool.iter().map(|without| &without.method))
-            .chain(self.names.exceptions.keys());
+            .chain(self.names.exceptions.keys())
+            .chain(self.summaries.keys());
         stale.extend(named.filter(|key| !exists(key)).map(|key| format!("no method '{key}'")));
         for rule in &self.gates.rule {
             if !any(&rule.path, &rule.verbs) {

@@ -19,11 +19,20 @@ struct Fact {
     body: Body,
 }
 
+/// What becomes of a method that `summaries.toml` does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// It is an error: our own catalogue is decided by hand, whole.
+    Refused,
+    /// It is taken with a stricter gate and a summary out of its name: an imported catalogue.
+    Guarded,
+}
+
 /// Joins the facts (text of `facts.jsonl`) with the decisions.
 ///
 /// # Errors
 /// A sentence that names the broken line, or the method that no rule decides.
-pub fn encode(facts: &str, rules: &Rules) -> Result<Vec<u8>, String> {
+pub fn encode(facts: &str, rules: &Rules, unknown: Unknown) -> Result<Vec<u8>, String> {
     let facts = facts.lines().enumerate().map(|(at, line)| read(line).map_err(|e| format!("line {}: {e}", at + 1)));
     let facts = facts.collect::<Result<Vec<Fact>, String>>()?;
     let mut templates: Vec<&str> = facts.iter().map(|fact| fact.path.as_str()).collect();
@@ -32,6 +41,7 @@ pub fn encode(facts: &str, rules: &Rules) -> Result<Vec<u8>, String> {
     for fact in &facts {
         let decision = rules
             .decide(fact.verb, &fact.path, &fact.body.returns, &templates)
+            .filter(|decision| decision.known || unknown == Unknown::Guarded)
             .ok_or_else(|| format!("nothing is decided about {} {}", fact.verb, fact.path))?;
         let body = postcard::to_stdvec(&fact.body).map_err(|e| e.to_string())?;
         let record = Record {

@@ -18,7 +18,6 @@ mod time;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use access::PRIVILEGES;
 pub(crate) use object::keys;
 
 /// One format: the message when the value does not fit, with Proxmox's newlines.

@@ -10,10 +10,13 @@
 //! - [`path`]: path templates; what a path value may hold.
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
 //! - [`json_schema`]: facts -> JSON Schema of a tool. [`example`]: the smallest call that works.
-//! - [`verify`]: parameters against a schema, in Proxmox's wording; [`property`]: property strings; [`format`]: formats by name.
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
+//! - [`verify`]: parameters against a schema, in Proxmox's wording. [`format`]: formats by name. [`property`]: property
+//!   strings. [`pattern`]: Perl patterns in a linear-time engine.
 //! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
+//! - [`advice`]: what goes wrong with a method although the call looks right.
 
+pub mod advice;
 pub mod arguments;
 pub mod decide;
 pub mod encode;
@@ -38,6 +41,7 @@ pub mod verify;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
+pub use advice::Advice;
 pub use decide::Rules;
 pub use gate::Gate;
 pub use schema::{Format, Kind, Properties, Schema};
@@ -239,6 +243,15 @@ impl Method {
     /// The permission expression, read once.
     pub(crate) fn permission(&self) -> &Permission {
         self.permission.get_or_init(|| Permission::parse(self.permissions()))
+    }
+
+    /// Advice about the method and about parameters that it has, in the order of `data/advice.toml`.
+    pub fn advice(&self) -> impl Iterator<Item = &'static Advice> + '_ {
+        let about = Catalog::rules().advice.advice.iter().filter(|advice| advice.is_about(self.verb, self.path));
+        about.filter(|advice| {
+            advice.params.is_empty()
+                || advice.params.iter().any(|name| self.parameters().properties.get(name).is_some())
+        })
     }
 
     /// `GET /nodes/{node}/qemu`: how a method is named in data and messages.

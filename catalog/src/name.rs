@@ -1,4 +1,4 @@
-//! How a generated tool is named and summarised: `pve_<verb>_<nouns>`, from the path and the verb by one rule.
+//! How a generated tool is named: `pve_<verb>_<nouns>`, from the path and the verb by one rule.
 //!
 //! The words (scopes, nouns, actions) and the few exceptions are in `data/names.toml`.
 
@@ -36,24 +36,13 @@ pub struct Scope {
     pub words: String,
 }
 
-/// What a method is called.
-#[derive(Debug, Clone)]
-pub struct Name {
-    /// `pve_list_vms`.
-    pub tool: String,
-    /// `list vms`, said as a sentence fragment with its scope.
-    pub summary: String,
-}
-
 impl NameRules {
-    /// The name of one method.
-    pub fn name(&self, verb: Verb, template: &str, returns: &Schema, templates: &[&str]) -> Name {
-        let tool = match self.exceptions.get(&format!("{verb} {template}")) {
+    /// The tool's name for one method.
+    pub fn name(&self, verb: Verb, template: &str, returns: &Schema, templates: &[&str]) -> String {
+        match self.exceptions.get(&format!("{verb} {template}")) {
             Some(name) => name.clone(),
             None => format!("pve_{}", self.rule(verb, template, returns, templates)),
-        };
-        let summary = summary(&tool, template);
-        Name { tool, summary }
+        }
     }
 
     fn rule(&self, verb: Verb, template: &str, returns: &Schema, templates: &[&str]) -> String {
@@ -159,21 +148,9 @@ fn singular(word: &str) -> String {
     }
 }
 
-/// A summary by rule from the tool's words; `data/summaries.toml` replaces it where a person wrote one.
-fn summary(tool: &str, template: &str) -> String {
+/// A summary for a method of an imported catalogue that `data/summaries.toml` does not know: the words of its name.
+pub fn spelled_out(tool: &str) -> String {
     let words = tool.trim_start_matches("pve_").replace('_', " ");
-    let words = words.replace("vm ", "VM ").replace(" vms", " VMs").replace("lxc", "container");
-    let mut words = words.trim().to_string();
-    for (end, with) in [(" vm", " VM"), (" vnc", " VNC")] {
-        if words.ends_with(end) {
-            words = format!("{}{with}", &words[..words.len() - end.len()]);
-        }
-    }
     let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
-    let place = if template.contains("{node}") && !words.contains("node") && !template.contains("{vmid}") {
-        " on a node"
-    } else {
-        ""
-    };
-    format!("{}{rest}{place}", first.to_uppercase())
+    format!("{}{rest}", first.to_uppercase())
 }

@@ -141,7 +141,8 @@ pub fn print(keys: &Properties, values: &Map<String, Value>) -> Result<String, P
                 done.insert(partner);
                 format!("{text}={second}")
             }
-            _ if default == Some(key) => text.clone(),
+            // A bare value with `=` would be read as a key, a blank one not at all.
+            _ if default == Some(key) && !text.contains('=') && !text.trim().is_empty() => text.clone(),
             _ => format!("{key}={text}"),
         });
     }
@@ -165,8 +166,11 @@ fn printable(keys: &Properties, key: &str, value: &Value) -> Result<String, Prop
     if text.is_empty() {
         return Err(PropertyError(format!("no value for {key}\n")));
     }
-    if text.contains([',', '\n']) {
+    if text.contains(',') {
         return Err(PropertyError(format!("illegal value with commas for {key}\n")));
+    }
+    if text.contains('\n') {
+        return Err(PropertyError(format!("illegal value with line feeds for {key}\n")));
     }
     let size =
         matches!(schema.and_then(|schema| schema.format.as_ref()), Some(Format::Named(name)) if name == "disk-size");

@@ -6,12 +6,20 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod conf;
+pub mod disk;
 pub mod document;
 pub mod guest;
+pub mod mount;
 pub mod node;
+pub mod option;
+pub mod pending;
 pub mod random;
+pub mod relation;
+pub mod size;
 pub mod storage;
 pub mod task;
+pub mod volume;
 
 use std::collections::BTreeMap;
 

@@ -2,6 +2,7 @@
 
 use super::{Check, expect};
 use crate::pattern::whole;
+use crate::permission::privileges;
 
 pub(super) const FORMATS: &[(&str, Check)] = &[
     ("pve-realm", |v| expect(whole(r"[A-Za-z][A-Za-z0-9.\-_]+", v), "value does not look like a valid realm\n")),
@@ -13,7 +14,7 @@ pub(super) const FORMATS: &[(&str, Check)] = &[
     ("pve-groupid", |v| expect(is_name(v), format!("group name '{v}' contains invalid characters\n"))),
     ("pve-roleid", |v| expect(is_name(v), format!("role name '{v}' contains invalid characters\n"))),
     ("pve-poolid", pool),
-    ("pve-priv", |v| expect(PRIVILEGES.contains(&v), format!("invalid privilege '{v}'\n"))),
+    ("pve-priv", |v| expect(privileges().iter().any(|known| known == v), format!("invalid privilege '{v}'\n"))),
     ("pve-tfa-secret", |v| {
         let fits = whole("v2-0x[0-9a-fA-F]{16,128}|v2-[A-Z2-7=]{16,128}|[A-Z2-7=]{16}|[A-Fa-f0-9]{40}", v);
         expect(fits, "unable to decode TFA secret\n")
@@ -21,57 +22,6 @@ pub(super) const FORMATS: &[(&str, Check)] = &[
     ("ldap-simple-attr", |v| {
         expect(whole("[a-zA-Z0-9]+", v), format!("value '{v}' does not look like a simple ldap attribute name\n"))
     }),
-];
-
-/// Every privilege, sorted.
-pub const PRIVILEGES: [&str; 47] = [
-    "Datastore.Allocate",
-    "Datastore.AllocateSpace",
-    "Datastore.AllocateTemplate",
-    "Datastore.Audit",
-    "Group.Allocate",
-    "Mapping.Audit",
-    "Mapping.Modify",
-    "Mapping.Use",
-    "Permissions.Modify",
-    "Pool.Allocate",
-    "Pool.Audit",
-    "Realm.Allocate",
-    "Realm.AllocateUser",
-    "SDN.Allocate",
-    "SDN.Audit",
-    "SDN.Use",
-    "Sys.AccessNetwork",
-    "Sys.Audit",
-    "Sys.Console",
-    "Sys.Incoming",
-    "Sys.Modify",
-    "Sys.PowerMgmt",
-    "Sys.Syslog",
-    "User.Modify",
-    "VM.Allocate",
-    "VM.Audit",
-    "VM.Backup",
-    "VM.Clone",
-    "VM.Config.CDROM",
-    "VM.Config.CPU",
-    "VM.Config.Cloudinit",
-    "VM.Config.Disk",
-    "VM.Config.HWType",
-    "VM.Config.Memory",
-    "VM.Config.Network",
-    "VM.Config.Options",
-    "VM.Console",
-    "VM.GuestAgent.Audit",
-    "VM.GuestAgent.FileRead",
-    "VM.GuestAgent.FileSystemMgmt",
-    "VM.GuestAgent.FileWrite",
-    "VM.GuestAgent.Unrestricted",
-    "VM.Migrate",
-    "VM.PowerMgmt",
-    "VM.Replicate",
-    "VM.Snapshot",
-    "VM.Snapshot.Rollback",
 ];
 
 fn is_name(value: &str) -> bool {

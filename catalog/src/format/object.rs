@@ -80,13 +80,18 @@ const VM_FLAGS: [&str; 13] = [
     "aes",
 ];
 
+/// Models that are levels of QEMU's x86-64 baseline, which a custom model cannot report.
+const LEVELS: [&str; 4] = ["x86-64-v2", "x86-64-v2-AES", "x86-64-v3", "x86-64-v4"];
+
+/// Whether a custom model exists is not known here.
 fn vm_cpu(values: &Map<String, Value>) -> Result<(), String> {
     let Some(model) = text(values, "cputype").filter(|model| !model.is_empty() && *model != "0") else {
         return Err("CPU is missing cputype\n".into());
     };
     if !model.starts_with("custom-") {
         let built_in = keys("pve-vm-cpu-conf").and_then(|keys| keys.get("reported-model"));
-        let defined = built_in.is_some_and(|schema| schema.enumeration.iter().any(|name| name == model));
+        let listed = built_in.is_some_and(|schema| schema.enumeration.iter().any(|name| name == model));
+        let defined = listed || LEVELS.contains(&model);
         let message = format!("Built-in cputype '{model}' is not defined (missing 'custom-' prefix?)\n");
         expect(defined, message)?;
     }

@@ -39,15 +39,11 @@ pub(super) const FORMATS: &[(&str, Check)] = &[
             "value does not look like a valid graphite path\n",
         )
     }),
-    ("pem-certificate", |v| {
-        pem(v, r"(?s:.*?)-----BEGIN CERTIFICATE-----\s+[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*")
-    }),
+    ("pem-certificate", |v| pem(v, r"-----BEGIN CERTIFICATE-----\s+[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*")),
     ("pem-certificate-chain", |v| {
-        pem(v, r"(?s:.*?)(?:-----BEGIN CERTIFICATE-----\s+[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
+        pem(v, r"(?:-----BEGIN CERTIFICATE-----\s+[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
     }),
-    ("pem-string", |v| {
-        pem(v, r"(?s:.*?)(?:-----BEGIN [A-Z0-9 ]+-----\s+[A-Za-z0-9+/=\s]+-----END [A-Z0-9 ]+-----\s*)+")
-    }),
+    ("pem-string", |v| pem(v, r"(?:-----BEGIN [A-Z0-9 ]+-----\s+[A-Za-z0-9+/=\s]+-----END [A-Z0-9 ]+-----\s*)+")),
 ];
 
 /// At least two characters, a letter first, then letters, digits, `-`, `_`, `.`, neither of these last.
@@ -58,6 +54,8 @@ pub(super) fn identifier(what: &str, value: &str) -> Result<(), String> {
     expect(fits, format!("{what} ID '{value}' contains illegal characters\n"))
 }
 
+/// Text before the first block does not count.
 fn pem(value: &str, pattern: &'static str) -> Result<(), String> {
-    expect(whole(pattern, value), "not a valid PEM-formatted string.\n")
+    let block = value.find("-----BEGIN ").map_or("", |start| &value[start..]);
+    expect(whole(pattern, block), "not a valid PEM-formatted string.\n")
 }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::schema::{Format, Kind, Properties, Schema};
 
-/// Keys that most callers want, before all others: networks, then disks, then the rest.
-const USUAL: [&str; 24] = [
+/// Keys that most callers want, before all others: networks, disks, the rest.
+const USUAL_KEYS: &[&str] = &[
     "name",
     "bridge",
     "ip",
@@ -30,14 +30,24 @@ const USUAL: [&str; 24] = [
     "media",
     "flags",
     "type",
+    "fstrim_cloned_disks",
+    "nesting",
+    "keep-last",
+    "keep-daily",
+    "keep-weekly",
+    "mapping",
+    "pcie",
+    "order",
 ];
+
+/// Words that most callers want, before all others of a long enumeration.
+const USUAL_WORDS: &[&str] = &["virtio", "e1000", "std", "qxl", "none", "writeback", "always", "never"];
 
 /// The grammar in one line, `[file=]<volume>[,size=<size>]…`: the default key, required keys, usual keys, then the
 /// others. It holds whole keys only; `…` at its end says that some did not fit into `most_chars` characters.
 pub fn grammar(keys: &Properties, most_chars: usize) -> String {
     let mut entries: Vec<(&str, &Schema)> = keys.iter().filter(|(_, schema)| schema.alias.is_none()).collect();
-    let usual = |key: &str| USUAL.iter().position(|usual| *usual == key).unwrap_or(USUAL.len());
-    entries.sort_by_key(|(key, schema)| (!schema.default_key, schema.optional, usual(key)));
+    entries.sort_by_key(|(key, schema)| (!schema.default_key, schema.optional, place(USUAL_KEYS, key)));
     let mut line = String::new();
     let mut chars = 0;
     for (at, (key, schema)) in entries.iter().enumerate() {
@@ -54,6 +64,11 @@ pub fn grammar(keys: &Properties, most_chars: usize) -> String {
     line
 }
 
+/// Where a word stands in the list; the end for all others.
+fn place(usual: &[&str], word: &str) -> usize {
+    usual.iter().position(|usual| *usual == word).unwrap_or(usual.len())
+}
+
 fn entry(key: &str, schema: &Schema, first: bool) -> String {
     let comma = if first { "" } else { "," };
     let mut part = String::new();
@@ -68,11 +83,13 @@ fn entry(key: &str, schema: &Schema, first: bool) -> String {
 
 /// What to write for the value: `<0|1>`, `<integer>`, `<size>`, a short list of words, or the key itself.
 fn value(key: &str, schema: &Schema) -> String {
-    let words = schema.enumeration.join("|");
+    let mut words: Vec<&str> = schema.enumeration.iter().map(String::as_str).collect();
+    if words.join("|").chars().count() > 40 {
+        words.sort_by_key(|word| place(USUAL_WORDS, word));
+        return format!("<{}|…>", words.iter().take(3).copied().collect::<Vec<_>>().join("|"));
+    }
     if !words.is_empty() {
-        let short = words.chars().count() <= 40;
-        let some = schema.enumeration.iter().take(3).map(String::as_str).collect::<Vec<_>>().join("|");
-        return if short { format!("<{words}>") } else { format!("<{some}|…>") };
+        return format!("<{}>", words.join("|"));
     }
     let word = match (&schema.format, schema.kind) {
         (_, Kind::Boolean) => "0|1",

@@ -47,31 +47,51 @@ pub(crate) fn parameters(schema: &Schema, values: &Map<String, Value>, errors: &
     if schema.all_of.is_empty() && schema.one_of.is_empty() {
         return properties(&schema.properties, schema.additional, values, "", errors);
     }
-    let mut known = Vec::new();
-    variants(schema, values, &mut known, errors);
-    for name in values.keys().filter(|name| !known.contains(name)) {
-        errors.add(name, UNKNOWN);
+    let mut parts = Parts::default();
+    variants(schema, values, "", &mut parts, errors);
+    let unknown = values.keys().filter(|name| !parts.known.contains(&name.as_str()));
+    for name in unknown {
+        errors.add(&below(&parts.inside, name), UNKNOWN);
     }
 }
 
-/// A combination of schemas, which all hold, some of them a choice by type; `known` gathers what any part defines.
-fn variants<'v>(schema: &Schema, values: &'v Map<String, Value>, known: &mut Vec<&'v String>, errors: &mut Errors) {
-    let mine = values.keys().filter(|name| defined(&schema.properties, name).is_some());
-    known.extend(mine);
-    properties(&schema.properties, None, values, "", errors);
+/// What a combination of schemas has defined so far, and the variant that was chosen.
+#[derive(Default)]
+struct Parts<'v> {
+    known: Vec<&'v str>,
+    inside: String,
+}
+
+/// A combination of schemas, which all hold; some of them are a choice by the value of a type property, and messages
+/// about the chosen variant stand below `oneOf[<type>]`.
+fn variants<'v>(
+    schema: &Schema,
+    values: &'v Map<String, Value>,
+    path: &str,
+    parts: &mut Parts<'v>,
+    errors: &mut Errors,
+) {
+    let names = || values.keys().map(String::as_str);
+    parts.known.extend(names().filter(|name| defined(&schema.properties, name).is_some()));
+    properties(&schema.properties, None, values, path, errors);
     for part in &schema.all_of {
-        variants(part, values, known, errors);
+        variants(part, values, path, parts, errors);
     }
     let (Some(property), Some(kind)) = (&schema.type_property, &schema.type_schema) else { return };
-    known.extend(values.keys().filter(|name| *name == property));
+    parts.known.extend(names().filter(|name| name == property));
     let given = values.get(property).filter(|value| !value.is_null());
     let before = errors.0.len();
     value(given, kind, property, errors);
     let Some(given) = given.and_then(text_of).filter(|_| errors.0.len() == before) else { return };
-    match schema.one_of.iter().find(|variant| variant.instance_types.contains(&given)) {
-        Some(variant) => variants(variant, values, known, errors),
-        None => errors.add(property, format!("'{given}' is not a valid oneOf variant")),
-    }
+    let Some(variant) = schema.one_of.iter().find(|variant| variant.instance_types.contains(&given)) else {
+        return errors.add(property, format!("'{given}' is not a valid oneOf variant"));
+    };
+    parts.inside = below(path, &format!("oneOf[{given}]"));
+    variants(variant, values, &parts.inside.clone(), parts, errors);
+}
+
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
 }
 
 /// The schema of a name: its own, or that of its numbered family.
@@ -87,23 +107,22 @@ pub(crate) fn properties(
     path: &str,
     errors: &mut Errors,
 ) {
-    let below = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
     for (name, schema) in properties.iter().filter(|(name, _)| !name.ends_with("[n]")) {
-        property_value(values.get(name), schema, values, &below(name), errors);
+        property_value(values.get(name), schema, values, &below(path, name), errors);
     }
     for (name, given) in values {
         let Some(schema) = defined(properties, name) else {
             if additional == Some(false) {
-                errors.add(&below(name), UNKNOWN);
+                errors.add(&below(path, name), UNKNOWN);
             }
             continue;
         };
         if properties.get(name).is_none() {
-            value(Some(given), schema, &below(name), errors);
+            value(Some(given), schema, &below(path, name), errors);
         }
         let needed = schema.requires.as_deref().filter(|needed| values.get(*needed).is_none_or(Value::is_null));
         if let Some(needed) = needed {
-            errors.add(&below(needed), format!("missing property required by '{}'", below(name)));
+            errors.add(&below(path, needed), format!("missing property required by '{}'", below(path, name)));
         }
     }
 }

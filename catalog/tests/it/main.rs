@@ -1,11 +1,14 @@
 //! Tests of the catalogue through its public door.
 
+mod advice;
 mod decisions;
 mod examples;
 mod format;
 mod json_schema;
 mod oracle;
 mod permission;
+mod property;
 mod recorded;
 mod upid;
 mod verify;
+mod words;
