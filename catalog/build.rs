@@ -26,6 +26,9 @@ mod record;
 #[expect(dead_code, reason = "the build writes schemas, it does not ask them")]
 #[path = "src/schema.rs"]
 mod schema;
+#[expect(dead_code, reason = "the build embeds the rules, it does not ask them")]
+#[path = "src/secrets.rs"]
+mod secrets;
 #[path = "src/tables.rs"]
 mod tables;
 #[expect(dead_code, reason = "the build needs the vocabulary only")]
@@ -47,6 +50,7 @@ fn main() -> Result<(), String> {
         names: toml(data, "names")?,
         arguments: toml(data, "arguments")?,
         reserved: toml(data, "reserved")?,
+        secrets: toml(data, "secrets")?,
         summaries: toml(data, "summaries")?,
         advice: toml(data, "advice")?,
     };

@@ -1,2 +1,130 @@
-//! stub
-fn main() {}
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Parser, Subcommand};
+use pvemcp::config::{Purpose, Settings};
+use pvemcp::console::{note, say};
+use pvemcp::server::Server;
+use pvemcp::{call, catalog_import, list_tools, mcp};
+use tracing_subscriber::EnvFilter;
+
+/// MCP server for the whole Proxmox VE API, with gates. Without a subcommand it speaks MCP on stdio; the environment
+/// configures it (PROXMOX_URL, PROXMOX_TOKEN …).
+#[derive(Debug, Parser)]
+#[command(name = "pvemcp", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    /// Print the offered tools (domain, gate, name) and exit; needs no connection
+    #[arg(long)]
+    list_tools: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Call one tool; the result goes to stdout, the exit status is 0, 1 (tool error) or 2 (usage)
+    Call {
+        /// Its name, such as pve_list_nodes
+        tool: String,
+        /// Its arguments as a JSON object
+        json: Option<String>,
+    },
+    /// The catalogue of API methods
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum CatalogCommand {
+    /// Turn an apidoc.js (every node serves its own) into a file of facts
+    Import {
+        /// The apidoc.js
+        #[arg(long)]
+        from: PathBuf,
+        /// The file of facts to write
+        #[arg(long)]
+        to: PathBuf,
+    },
+}
+
+/// What the shell is told: usage and settings that are wrong.
+const USAGE: u8 = 2;
+/// What went wrong while it ran.
+const FAILED: u8 = 1;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr();
+    let done = match cli.command {
+        None if cli.list_tools => list(),
+        None => run(serve()),
+        Some(Command::Call { tool, json }) => run(call_tool(tool, json)),
+        Some(Command::Catalog(CatalogCommand::Import { from, to })) => import(&from, &to),
+    };
+    done.unwrap_or_else(|(status, message)| {
+        note(&message);
+        ExitCode::from(status)
+    })
+}
+
+/// An exit status and what to say.
+type Failure = (u8, String);
+
+fn list() -> Result<ExitCode, Failure> {
+    let settings = settings(Purpose::List)?;
+    say(&list_tools::of(&list_tools::registry(&settings)));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve() -> Result<ExitCode, Failure> {
+    let server = server()?;
+    mcp::stdio::serve(server).await.map_err(|error| (FAILED, error.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn call_tool(tool: String, json: Option<String>) -> Result<ExitCode, Failure> {
+    let arguments = call::arguments(json.as_deref()).map_err(|problem| (USAGE, problem))?;
+    let server = server()?;
+    let called = call::call(&server, &tool, arguments).await;
+    say(&called.output);
+    Ok(ExitCode::from(called.status))
+}
+
+fn import(from: &std::path::Path, to: &std::path::Path) -> Result<ExitCode, Failure> {
+    let methods = catalog_import::import(from, to).map_err(|error| (FAILED, error.to_string()))?;
+    note(&format!("{methods} methods written to {}", to.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The settings of this environment; warnings go to stderr.
+fn settings(purpose: Purpose) -> Result<Settings, Failure> {
+    let settings = Settings::from_env(purpose).map_err(|errors| {
+        let told = errors.iter().map(ToString::to_string).collect::<Vec<_>>();
+        (USAGE, told.join("\n"))
+    })?;
+    settings.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+    Ok(settings)
+}
+
+/// The server of this environment.
+fn server() -> Result<Arc<Server>, Failure> {
+    Server::new(settings(Purpose::Connect)?).map_err(|fault| (USAGE, fault.to_string()))
+}
+
+fn run(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| (FAILED, format!("cannot start: {error}")))?;
+    let done = runtime.block_on(work);
+    // A read of stdin cannot be cancelled and must not keep the process.
+    runtime.shutdown_background();
+    done
+}
+
+/// Logs never touch stdout, which carries the protocol; rmcp is talkative.
+fn log_to_stderr() {
+    let filter = EnvFilter::new("info,rmcp=warn");
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+}

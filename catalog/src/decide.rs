@@ -13,6 +13,7 @@ use crate::gate::Gate;
 use crate::glob;
 use crate::name::{self, NameRules};
 use crate::schema::{Kind, Schema};
+use crate::secrets::SecretRules;
 use crate::verb::Verb;
 
 /// Every decision file, parsed.
@@ -30,6 +31,8 @@ pub struct Rules {
     pub arguments: ArgumentRules,
     /// `reserved.toml`: group -> tool names.
     pub reserved: BTreeMap<String, Vec<String>>,
+    /// `secrets.toml`.
+    pub secrets: SecretRules,
     /// `summaries.toml`: `VERB /template` -> one line in our own words. A method that is not here is unknown to us.
     pub summaries: BTreeMap<String, String>,
     /// `advice.toml`.

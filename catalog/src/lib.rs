@@ -13,7 +13,8 @@
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
 //! - [`verify`]: parameters against a schema, in Proxmox's wording. [`format`]: formats by name. [`property`]: property
 //!   strings. [`pattern`]: Perl patterns in a linear-time engine.
-//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`encode`]: both -> stored form.
+//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields
+//!   hold secrets. [`encode`]: both -> stored form.
 //! - [`advice`]: what goes wrong with a method although the call looks right.
 
 pub mod advice;
@@ -33,6 +34,7 @@ pub mod permission;
 pub mod property;
 mod record;
 pub mod schema;
+pub mod secrets;
 pub mod tables;
 pub mod upid;
 pub mod verb;
@@ -54,8 +56,7 @@ use tables::Tables;
 /// The version of Proxmox VE that the embedded facts describe.
 pub const PVE_VERSION: &str = "9.2";
 
-static EMBEDDED: LazyLock<Catalog> =
-    LazyLock::new(|| Catalog::decode(include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))));
+static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| Catalog::decode(Catalog::embedded_bytes()));
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rules.postcard"));
@@ -127,6 +128,11 @@ impl Catalog {
     /// The catalogue of this build.
     pub fn embedded() -> &'static Catalog {
         &EMBEDDED
+    }
+
+    /// The catalogue of this build as it is stored.
+    pub fn embedded_bytes() -> &'static [u8] {
+        include_bytes!(concat!(env!("OUT_DIR"), "/catalog.postcard"))
     }
 
     /// The decision rules of this build.

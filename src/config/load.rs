@@ -13,6 +13,21 @@ const HAND_WRITTEN: [&str; 3] = ["ssh", "workflows", "api"];
 /// Domains that are loaded only when they are named.
 const NOT_BY_DEFAULT: [&str; 5] = ["sdn", "ceph", "notifications", "acme", "mapping"];
 
+/// What counts in a rehearsal: nothing that names another cluster, a credential or a local file.
+const IN_REHEARSAL: [&str; 11] = [
+    "PROXMOX_TOOLSETS",
+    "PROXMOX_TOOLS",
+    "PROXMOX_EXCLUDE_TOOLS",
+    "PROXMOX_SCHEMA_DETAIL",
+    "PROXMOX_TIMEOUT_SECONDS",
+    "PROXMOX_TASK_WAIT_SECONDS",
+    "PROXMOX_MAX_RESPONSE_CHARS",
+    "PROXMOX_DRY_RUN",
+    "PROXMOX_DEFAULT_NODE",
+    "PROXMOX_PROTECTED_VMIDS",
+    "PROXMOX_CONFIRM_FALLBACK",
+];
+
 /// What the caller is going to do with the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -28,11 +43,43 @@ impl Settings {
     /// # Errors
     /// Everything that is misspelt, malformed or missing.
     pub fn from_env(purpose: Purpose) -> Result<Settings, Vec<ConfigError>> {
+        let (get, names) = Settings::environment();
+        Settings::load(&get, &names, purpose)
+    }
+
+    /// The settings of a rehearsal on `connection`: of the environment only what cannot lead anywhere else counts, every
+    /// gate but `blocked` is open unless `read_only`. Also gives the names of the variables that are set and do not count.
+    ///
+    /// # Errors
+    /// As [`Settings::from_env`], about the variables that count.
+    pub fn for_rehearsal(
+        get: &dyn Fn(&str) -> Option<String>,
+        names: &[String],
+        connection: Connection,
+        read_only: bool,
+    ) -> Result<(Settings, Vec<String>), Vec<ConfigError>> {
+        let counts = |name: &str| IN_REHEARSAL.contains(&name);
+        let ours = |name: &&String| name.starts_with("PROXMOX_");
+        let (taken, ignored): (Vec<String>, Vec<String>) =
+            names.iter().filter(ours).cloned().partition(|name| counts(name) || variables::find(name).is_none());
+        let filtered = |name: &str| get(name).filter(|_| counts(name));
+        let mut settings = Settings::load(&filtered, &taken, Purpose::List)?;
+        let instance = &mut settings.instances[0];
+        instance.connection = connection;
+        let open = !read_only;
+        let access = &mut instance.access;
+        (access.writes, access.elevated, access.guest_exec) = (open, open, open);
+        (access.ssh, access.sensitive) = (open, open);
+        Ok((settings, ignored))
+    }
+
+    /// The environment of this process, for [`Settings::for_rehearsal`].
+    pub fn environment() -> (impl Fn(&str) -> Option<String>, Vec<String>) {
         #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
         let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
         #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
         let get = |name: &str| std::env::var(name).ok();
-        Settings::load(&get, &names, purpose)
+        (get, names)
     }
 
     /// From any environment: `get` reads a variable, `names` are those that are set.

@@ -1,6 +1,19 @@
 //! Integration tests of pvemcp: one binary, one file per subject.
 
+mod against_fake;
+mod arguments;
+mod client;
+mod command_line;
 mod config;
+mod generic;
 mod house;
+mod http;
 mod policy;
 mod readme;
+mod redaction;
+mod registry;
+mod scripted;
+mod served;
+mod stdio;
+mod tasks;
+mod tls;

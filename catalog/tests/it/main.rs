@@ -9,6 +9,7 @@ mod oracle;
 mod permission;
 mod property;
 mod recorded;
+mod secrets;
 mod upid;
 mod verify;
 mod words;

@@ -1,0 +1,238 @@
+//! The one type that talks to a cluster's API, and what it sends.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use pve_catalog::Verb;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Method as HttpMethod, Request, Url, redirect};
+use secrecy::ExposeSecret;
+
+use super::auth::{Auth, Pass};
+use super::clock::{Clock, WallClock};
+use super::envelope::{self, Answer};
+use super::reply::{Broken, MOST_BYTES, Reply, too_large};
+use super::transport::{self, Failure};
+use super::{refusal, tls};
+use crate::config::Connection;
+use crate::error::{Code, Fault};
+use crate::policy::{ApiCall, Permit};
+use crate::redact::{self, Scrubber};
+
+/// Pauses between the attempts of a GET; one attempt more than pauses.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+
+/// Longest time to a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// pveproxy closes an idle connection after five seconds; a write on one that is just closing would fail.
+const IDLE: Duration = Duration::from_secs(4);
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+
+/// One cluster's API. [`Client::send`] is the only way to it, and it takes permits only.
+#[derive(Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+    host: String,
+    auth: Auth,
+    scrubber: Scrubber,
+    clock: Arc<dyn Clock>,
+}
+
+impl Client {
+    /// A client; nothing is contacted yet.
+    ///
+    /// # Errors
+    /// When the URL is not usable (`bad_argument`), a CA file cannot be read (`tls_untrusted`), or a rehearsal is pointed
+    /// at anything but this machine.
+    pub fn new(connection: Connection) -> Result<Client, Fault> {
+        Client::with_clock(connection, Arc::new(WallClock::default()))
+    }
+
+    /// The same with another clock, for tests.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn with_clock(connection: Connection, clock: Arc<dyn Clock>) -> Result<Client, Fault> {
+        let base = base(&connection)?;
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::config(&connection.tls)?)
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .user_agent(concat!("pvemcp/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT.min(connection.timeout))
+            .timeout(connection.timeout)
+            .pool_idle_timeout(IDLE);
+        if connection.only_loopback {
+            // A name is not asked for either: a hosts file may send it elsewhere.
+            let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+            let port = base.port_or_known_default().unwrap_or_default();
+            let addresses = loopback.map(|address| SocketAddr::new(address, port));
+            builder = builder.resolve_to_addrs("localhost", &addresses);
+        }
+        let http = builder.build().map_err(|error| {
+            Fault::new(Code::Internal, format!("no HTTP client can be made: {}", error.without_url()))
+        })?;
+        let host = match (base.host_str(), base.port_or_known_default()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            _ => connection.url.clone(),
+        };
+        let auth = Auth::new(connection.credentials);
+        let scrubber = auth.scrubber();
+        Ok(Client { http, base, host, auth, scrubber, clock })
+    }
+
+    /// The clock it goes by.
+    pub(super) fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    /// Sends what the policy allowed. A GET is tried again when the connection fails, a write never is.
+    ///
+    /// # Errors
+    /// Every code of the closed list that concerns the API; texts are masked already.
+    pub async fn send(&self, permit: Permit<ApiCall>) -> Result<Answer, Fault> {
+        let call = permit.into_action();
+        let answer = self.exchange(&call).await;
+        answer.map_err(redact::fault)
+    }
+
+    async fn exchange(&self, call: &ApiCall) -> Result<Answer, Fault> {
+        if let Some(method) = call.method().filter(|method| !method.allow_token && self.auth.is_token()) {
+            return Err(refusal::token_not_accepted(&method.key()));
+        }
+        let own = redact::secret_params(call);
+        let scrubber = self.scrubber.with(own.iter().map(String::as_str));
+        let (reply, pass) = self.authenticated(call).await.map_err(|fault| scrubber.fault(fault))?;
+        let session = pass.secrets.iter().map(ExposeSecret::expose_secret);
+        if reply.status != 200 {
+            let fault = refusal::fault(&reply, call, self.auth.is_token());
+            return Err(scrubber.with(session).fault(fault));
+        }
+        let ours = self.scrubber.with(session);
+        let mut answer = envelope::open(reply, call.method()).map_err(|fault| scrubber.fault(fault))?;
+        answer.data = ours.value(answer.data);
+        answer.changes = answer.changes.map(|changes| ours.value(changes));
+        Ok(answer)
+    }
+
+    /// One exchange as somebody; with a ticket that is refused, once more with a new one. Proxmox checks the ticket before
+    /// anything else, so what was refused so was not carried out.
+    async fn authenticated(&self, call: &ApiCall) -> Result<(Reply, Pass), Fault> {
+        let pass = self.auth.pass(self.clock.now(), None, |form| self.login(form)).await?;
+        let reply = self.attempts(call, &pass).await?;
+        if reply.status != 401 || pass.session.is_none() || pass.just_made {
+            return Ok((reply, pass));
+        }
+        let pass = self.auth.pass(self.clock.now(), pass.session, |form| self.login(form)).await?;
+        let reply = self.attempts(call, &pass).await?;
+        Ok((reply, pass))
+    }
+
+    /// The login: the only request that is not a permitted call.
+    async fn login(&self, form: String) -> Result<Reply, Fault> {
+        let mut request = Request::new(HttpMethod::POST, self.url("/access/ticket")?);
+        request.headers_mut().insert(CONTENT_TYPE, FORM);
+        *request.body_mut() = Some(form.into());
+        let reply = self.execute(request, false).await.map_err(|failure| failure.fault)?;
+        match reply.status {
+            200 => Ok(reply),
+            _ => Err(refusal::of_login(&reply)),
+        }
+    }
+
+    async fn attempts(&self, call: &ApiCall, pass: &Pass) -> Result<Reply, Fault> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            let mut request = self.request(call)?;
+            request.headers_mut().extend(pass.headers.clone());
+            let failure = match self.execute(request, !call.is_read()).await {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            match pauses.next().filter(|_| call.is_read() && failure.connection) {
+                Some(pause) => self.clock.sleep(*pause).await,
+                None => return Err(failure.fault),
+            }
+        }
+    }
+
+    /// GET and DELETE carry parameters in the query and no body; POST and PUT in a form.
+    fn request(&self, call: &ApiCall) -> Result<Request, Fault> {
+        let mut url = self.url(&call.encoded_path())?;
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(call.params()).finish();
+        let (verb, in_query) = match call.verb() {
+            Verb::Get => (HttpMethod::GET, true),
+            Verb::Delete => (HttpMethod::DELETE, true),
+            Verb::Post => (HttpMethod::POST, false),
+            Verb::Put => (HttpMethod::PUT, false),
+        };
+        if in_query {
+            url.set_query(Some(form.as_str()).filter(|form| !form.is_empty()));
+            return Ok(Request::new(verb, url));
+        }
+        let mut request = Request::new(verb, url);
+        request.headers_mut().insert(CONTENT_TYPE, FORM);
+        *request.body_mut() = Some(form.into());
+        Ok(request)
+    }
+
+    /// The URL of an encoded path. What a URL parser would straighten out (`..`, `\`) is refused: the policy decided about
+    /// the path as it was written.
+    fn url(&self, encoded: &str) -> Result<Url, Fault> {
+        let wanted = format!("/api2/json{encoded}");
+        let moved = || Fault::new(Code::Internal, "the path would not arrive as it was decided about");
+        let url = self.base.join(&wanted).map_err(|_| moved())?;
+        let same_place = url.origin() == self.base.origin() && url.query().is_none() && url.fragment().is_none();
+        let decoded = |path: &str| percent_decode_str(path).collect::<Vec<u8>>();
+        if same_place && decoded(url.path()) == decoded(&wanted) { Ok(url) } else { Err(moved()) }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where requests leave")]
+    async fn execute(&self, request: Request, write: bool) -> Result<Reply, Failure> {
+        let failure = |error| transport::failure(&error, &self.host, write);
+        let response = self.http.execute(request).await.map_err(failure)?;
+        Reply::read(response, MOST_BYTES).await.map_err(|broken| match broken {
+            Broken::Transport(error) => failure(error),
+            Broken::TooLarge => Failure { fault: too_large(), connection: false },
+        })
+    }
+}
+
+/// `https://host:port` and nothing else; plain HTTP on this machine only, where tests listen.
+fn base(connection: &Connection) -> Result<Url, Fault> {
+    let bad = |why: &str| {
+        Fault::new(Code::BadArgument, format!("PROXMOX_URL is not usable: {why}"))
+            .hint("it looks like https://node:8006")
+    };
+    let url = Url::parse(&connection.url).map_err(|error| bad(&error.to_string()))?;
+    let loopback = match url.host_str() {
+        None => return Err(bad("it names no host")),
+        Some("localhost" | "127.0.0.1" | "[::1]") => true,
+        Some(_) => false,
+    };
+    if connection.only_loopback && !loopback {
+        return Err(Fault::new(
+            Code::Blocked,
+            format!("a rehearsal contacts this machine only, not {}", url.host_str().unwrap_or_default()),
+        ));
+    }
+    match url.scheme() {
+        "https" => {}
+        "http" if loopback => {}
+        "http" => return Err(bad("credentials do not go over plain HTTP")),
+        _ => return Err(bad("it does not begin with https://")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(bad("it holds credentials; those have variables of their own"));
+    }
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err(bad("it holds more than the host and the port"));
+    }
+    Ok(url)
+}

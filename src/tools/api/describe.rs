@@ -1,0 +1,280 @@
+//! `pve_api_describe`: what a method or tool takes and gives, in lines; with very many parameters by groups first.
+
+use std::borrow::Cow;
+
+use pve_catalog::json_schema::{self, Detail};
+use pve_catalog::permission::{Permission, describe as privileges};
+use pve_catalog::{Advice, Catalog, Gate, Method, Verb, property, verify};
+use serde_json::{Map, Value, json};
+
+use super::index::INDEX;
+use super::{DOMAINS, group, path, subject};
+use crate::error::{Code, Fault};
+use crate::tools::nearest::{nearest, question};
+use crate::tools::{Ctx, Given, Hand, Parameter, Reply, Run, Tool, result};
+
+/// With more optional parameters than this, groups come first.
+const FEW: usize = 30;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::text("tool", "its name"),
+    Parameter::text("path", "or a path, with or without its values"),
+    Parameter::choice("method", &["GET", "POST", "PUT", "DELETE"], "needed where the path has several"),
+    Parameter::text("group", "only the parameters of this group"),
+    Parameter::text("parameter", "everything about this one"),
+];
+
+/// The tool.
+pub fn tool() -> Tool {
+    Tool {
+        name: "pve_api_describe",
+        title: None,
+        summary: Cow::Borrowed("Explain a tool or API method: parameters, privileges, gate, result"),
+        gate: Gate::Read,
+        domains: Cow::Borrowed(DOMAINS),
+        reads: true,
+        destructive: false,
+        idempotent: true,
+        run: Run::Hand(Hand { parameters: PARAMETERS, output, run: |ctx, given| Box::pin(run(ctx, given)) }),
+    }
+}
+
+fn output() -> Value {
+    let properties = json!({
+        "tool": {"type": "string"},
+        "method": {"type": "string"},
+        "path": {"type": "string"},
+        "summary": {"type": "string"},
+        "gate": {"type": "string"},
+        "open": {"type": "boolean"},
+        "privileges": {"type": "string"},
+        "required": {"type": "object"},
+        "optional": {"type": "object"},
+        "groups": {"type": "object"},
+        "parameter": {"type": "object"},
+        "returns": {"type": "string"},
+        "advice": {"type": "array", "items": {"type": "string"}},
+        "hint": {"type": "string"},
+    });
+    result::schema(properties).into()
+}
+
+async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
+    let method = match (given.text("tool"), given.text("path")) {
+        (Some(name), _) => match ctx.server().registry().find(name) {
+            Some((tool, standing)) => match tool.method() {
+                Some(method) => method,
+                None => return Ok(by_hand(ctx, tool, subject::of_tool(ctx.server(), tool, standing))),
+            },
+            None => return Err(unknown_tool(ctx, name)),
+        },
+        (None, Some(path)) => at(path, given.text("method"))?,
+        (None, None) => return Err(Fault::argument("tool", "give a tool, or a path")),
+    };
+    let mut told = subject::of_method(ctx.server(), method);
+    if let Some(name) = given.text("parameter") {
+        told.insert("parameter".into(), parameter(method, name)?.into());
+        return Ok(Reply::new(told));
+    }
+    facts(method, &mut told);
+    parameters(method, given.text("group"), &mut told)?;
+    Ok(Reply::new(told))
+}
+
+fn unknown_tool(ctx: &Ctx, name: &str) -> Fault {
+    let near = ctx.server().registry().nearest(name);
+    let hint = question(&near).unwrap_or_else(|| "pve_api_search finds tools by what they do".into());
+    Fault::argument("tool", "there is no such tool").hint(hint)
+}
+
+/// The method of a path: a template, or a path with its values.
+fn at(given: &str, verb: Option<&str>) -> Result<&'static Method, Fault> {
+    let catalog = Catalog::embedded();
+    let plain = given.trim().strip_prefix("/api2/json").unwrap_or(given.trim()).trim_end_matches('/');
+    let template = catalog.templates().find(|template| *template == plain);
+    let routed = || catalog.route(plain).map(|(template, _)| template);
+    let Some(template) = template.or_else(routed) else {
+        let near = INDEX.search(&plain.replace('/', " "), None, 3);
+        let near: Vec<String> = near.into_iter().map(|(found, _)| path::key(found)).collect();
+        return Err(Fault::new(Code::NotFound, format!("the catalogue does not know the path {plain}"))
+            .hint(format!("like it are {}", near.join(", "))));
+    };
+    let there: Vec<&Method> = Verb::ALL.into_iter().filter_map(|verb| catalog.get(verb, template)).collect();
+    let wanted = verb.and_then(|word| word.parse::<Verb>().ok());
+    match (there.as_slice(), wanted) {
+        ([only], None) => Ok(only),
+        (several, wanted) => several.iter().find(|method| Some(method.verb) == wanted).copied().ok_or_else(|| {
+            let verbs = several.iter().map(|method| method.verb.word()).collect::<Vec<_>>().join(", ");
+            Fault::argument("method", format!("on {template} there is {verbs}: say which"))
+        }),
+    }
+}
+
+/// A tool written by hand is explained by its schema.
+fn by_hand(ctx: &Ctx, tool: &Tool, mut told: Map<String, Value>) -> Reply {
+    let schema = tool.input_schema(true, &ctx.server().instance_names());
+    let (required, optional) = lines(&schema, |_| true);
+    told.insert("required".into(), required.into());
+    told.insert("optional".into(), optional.into());
+    Reply::new(told)
+}
+
+fn facts(method: &Method, told: &mut Map<String, Value>) {
+    let who = match privileges(method) {
+        Some(who) => who,
+        None if Permission::of(method).anybody => "any user".into(),
+        None => "root@pam only".into(),
+    };
+    told.insert("privileges".into(), who.into());
+    if !method.allow_token {
+        told.insert("token".into(), "refused: this method needs a login with a password".into());
+    }
+    if method.task {
+        told.insert("task".into(), "starts a task, which is awaited unless wait is false".into());
+    }
+    let returns = json_schema::output_schema(method, Detail::Full).unwrap_or_default();
+    told.insert("returns".into(), returns_line(&returns).into());
+    if let Some(why) = method.stricter {
+        told.insert("gate_because".into(), why.into());
+    }
+    let advice: Vec<String> = method.advice().map(advice_line).collect();
+    if !advice.is_empty() {
+        told.insert("advice".into(), advice.into());
+    }
+}
+
+fn advice_line(advice: &Advice) -> String {
+    match advice.params.is_empty() {
+        true => advice.text.clone(),
+        false => format!("{}: {}", advice.params.join(", "), advice.text),
+    }
+}
+
+fn parameters(method: &Method, group: Option<&str>, told: &mut Map<String, Value>) -> Result<(), Fault> {
+    let schema = json_schema::input_schema(method, Detail::Full);
+    if let Some(wanted) = group {
+        let groups = group::of(&schema);
+        let Some((_, names)) = groups.iter().find(|(name, _)| name == wanted) else {
+            let known = groups.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+            return Err(Fault::argument("group", format!("there are {known}")));
+        };
+        let (required, optional) = lines(&schema, |name| names.iter().any(|other| other == name));
+        told.insert("required".into(), required.into());
+        told.insert("optional".into(), optional.into());
+        return Ok(());
+    }
+    let (required, optional) = lines(&schema, |_| true);
+    told.insert("required".into(), required.into());
+    if optional.len() <= FEW {
+        told.insert("optional".into(), optional.into());
+        return Ok(());
+    }
+    let groups: Map<String, Value> =
+        group::of(&schema).into_iter().map(|(name, names)| (name, names.join(" ").into())).collect();
+    told.insert("hint".into(), "give group for the lines of one, or parameter for everything about one".into());
+    told.insert("groups".into(), groups.into());
+    Ok(())
+}
+
+/// Required and optional parameters, one line each.
+fn lines(schema: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> (Map<String, Value>, Map<String, Value>) {
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let told = properties.into_iter().flatten().filter(|(name, _)| wanted(name));
+    let told = told.map(|(name, property)| (name.clone(), Value::from(line(property))));
+    told.partition(|(name, _)| required.iter().any(|other| other == name.as_str()))
+}
+
+/// `integer 16 to 4194304, default 512: …`.
+fn line(property: &Value) -> String {
+    let text = |key: &str| property.get(key).map(|value| value.as_str().map_or(value.to_string(), str::to_string));
+    let words = |list: &Value| {
+        let each = list.as_array().into_iter().flatten();
+        each.map(|word| word.as_str().map_or(word.to_string(), str::to_string)).collect::<Vec<_>>().join("|")
+    };
+    let mut line = match property.get("enum") {
+        Some(choices) => words(choices),
+        None => match property.get("type") {
+            Some(Value::String(kind)) => kind.clone(),
+            Some(kinds) => words(kinds),
+            None => "any".into(),
+        },
+    };
+    match (text("minimum"), text("maximum")) {
+        (Some(least), Some(most)) => line.push_str(&format!(" {least} to {most}")),
+        (Some(least), None) => line.push_str(&format!(" from {least}")),
+        (None, Some(most)) => line.push_str(&format!(" up to {most}")),
+        (None, None) => {}
+    }
+    line.extend(text("maxLength").map(|most| format!(", at most {most} characters")));
+    line.extend(text("default").map(|default| format!(", default {default}")));
+    line.extend(text("description").filter(|words| !words.is_empty()).map(|words| format!(": {words}")));
+    line
+}
+
+fn returns_line(schema: &Map<String, Value>) -> String {
+    let kind = |schema: &Map<String, Value>| match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.first().and_then(Value::as_str).unwrap_or("any").to_string(),
+        Some(Value::String(kind)) => kind.clone(),
+        _ => "nothing".into(),
+    };
+    let names = schema.get("properties").and_then(Value::as_object);
+    let names: Vec<&str> = names.into_iter().flatten().map(|(name, _)| name.as_str()).take(40).collect();
+    match (kind(schema), names.is_empty()) {
+        (kind, true) => kind,
+        (kind, false) => format!("{kind} with {}", names.join(", ")),
+    }
+}
+
+/// Everything about one parameter: its schema, and each key of a property string.
+fn parameter(method: &Method, name: &str) -> Result<Map<String, Value>, Fault> {
+    let bare = name.trim_end_matches("[n]");
+    let parameters = method.parameters();
+    let first = format!("{bare}0");
+    let schema = verify::parameter(parameters, bare).or_else(|| verify::parameter(parameters, &first));
+    let Some(schema) = schema else {
+        let names = verify::parameter_names(parameters);
+        let near = nearest(bare, names.iter().copied(), 3);
+        let advice = question(&near).unwrap_or_else(|| "the description without parameter lists them".into());
+        return Err(Fault::argument("parameter", format!("the method has no '{bare}', {advice}")));
+    };
+    let full = json_schema::input_schema(method, Detail::Full);
+    let properties = full.get("properties").and_then(Value::as_object);
+    let stem = bare.trim_end_matches(|c: char| c.is_ascii_digit());
+    let own = properties.and_then(|all| all.get(bare).or_else(|| all.get(stem)));
+    let mut told = Map::new();
+    told.insert("name".into(), bare.into());
+    told.insert("says".into(), own.map(line).unwrap_or_default().into());
+    if let Some((least, most)) = verify::range(parameters, &format!("{stem}[n]")) {
+        told.insert("numbers".into(), format!("{stem}{least} to {stem}{most}").into());
+    }
+    told.extend(schema.pattern.as_ref().map(|pattern| ("pattern".to_string(), pattern.clone().into())));
+    told.extend(schema.requires.as_ref().map(|other| ("needs_also".to_string(), other.clone().into())));
+    let about =
+        |advice: &&Advice| advice.params.iter().any(|other| other.trim_end_matches("[n]") == stem || other == bare);
+    let advice: Vec<&str> = method.advice().filter(about).map(|advice| advice.text.as_str()).collect();
+    if !advice.is_empty() {
+        told.insert("advice".into(), advice.into());
+    }
+    if let Some(keys) = property::keys(schema) {
+        told.insert("grammar".into(), property::grammar(keys, 4000).into());
+        let keys = keys.iter().map(|(key, schema)| (key.to_string(), Value::from(key_line(schema))));
+        told.insert("keys".into(), keys.collect::<Map<String, Value>>().into());
+    }
+    Ok(told)
+}
+
+fn key_line(schema: &pve_catalog::Schema) -> String {
+    let mut parts = vec![match schema.enumeration.is_empty() {
+        true => schema.kind.word().to_string(),
+        false => schema.enumeration.join("|"),
+    }];
+    parts.extend((!schema.optional).then(|| "required".to_string()));
+    parts.extend(schema.default_key.then(|| "may be written without its key".to_string()));
+    parts.extend(schema.alias.as_ref().map(|other| format!("another name of {other}")));
+    parts.extend(schema.minimum.map(|least| format!("from {least}")));
+    parts.extend(schema.maximum.map(|most| format!("up to {most}")));
+    parts.extend(schema.default.as_ref().map(|default| format!("default {default}")));
+    parts.extend(schema.pattern.as_ref().map(|pattern| format!("like {pattern}")));
+    parts.join(", ")
+}

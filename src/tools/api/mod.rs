@@ -1,0 +1,16 @@
+//! The generic tools: five that reach the whole API under the same policy as the generated ones.
+
+pub mod describe;
+mod filter;
+mod group;
+mod index;
+pub mod info;
+mod path;
+pub mod read;
+pub mod search;
+mod subject;
+mod words;
+pub mod write;
+
+/// Their toolset.
+pub const DOMAINS: &[&str] = &["api"];

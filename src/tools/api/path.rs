@@ -1,0 +1,130 @@
+//! A path that a caller wrote: which method of the catalogue it leads to, and a call of it.
+
+use pve_catalog::json_schema;
+use pve_catalog::path::check_plain;
+use pve_catalog::{Catalog, Method, Verb};
+use serde_json::{Map, Value};
+
+use super::index::{Found, INDEX};
+use crate::error::Fault;
+use crate::policy::ApiCall;
+use crate::tools::Ctx;
+use crate::tools::arguments::{self, Options, value};
+
+/// Where a path leads.
+#[derive(Debug)]
+pub enum Target {
+    /// To a method of the catalogue, with the values of its path.
+    Known(&'static Method, Map<String, Value>),
+    /// Nowhere that the catalogue knows: Proxmox may know better, and the policy is strict about it.
+    Unknown(String),
+}
+
+/// A call that is ready for the policy.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The request.
+    pub call: ApiCall,
+    /// What the caller asks of us.
+    pub options: Options,
+    /// Whether the catalogue knows the method.
+    pub known: bool,
+}
+
+/// Finds the method behind a path.
+///
+/// # Errors
+/// `bad_argument` when the path is not in plain form.
+pub fn target(verb: Verb, path: &str) -> Result<Target, Fault> {
+    let path = path.strip_prefix("/api2/json").unwrap_or(path);
+    check_plain(path).map_err(|error| Fault::argument("path", error.to_string()))?;
+    if let Some(part) = path.split('/').find(|part| part.starts_with('{')) {
+        return Err(Fault::argument("path", format!("{part} stands for a value: write the value")));
+    }
+    Ok(match Catalog::embedded().find(verb, path) {
+        Some(found) => {
+            let values = found.values.iter().map(|(name, value)| (name.to_string(), Value::from(*value)));
+            Target::Known(found.method, values.collect())
+        }
+        None => Target::Unknown(path.to_string()),
+    })
+}
+
+/// Makes the call: known methods get the same treatment of their arguments as their tools.
+///
+/// # Errors
+/// `bad_argument` with all that is wrong.
+pub async fn prepare(
+    ctx: &Ctx,
+    verb: Verb,
+    path: &str,
+    params: Map<String, Value>,
+    options: Options,
+) -> Result<Prepared, Fault> {
+    let target = target(verb, path)?;
+    match target {
+        Target::Known(method, values) => {
+            if let Some(name) = params.keys().find(|name| values.contains_key(*name)) {
+                return Err(Fault::argument(
+                    "params",
+                    format!("'{name}' is part of the path: it may not be given again"),
+                ));
+            }
+            if let Some(name) = params.keys().find(|name| ["wait", "wait_seconds", "dry_run"].contains(&name.as_str()))
+            {
+                return Err(Fault::argument("params", format!("'{name}' stands beside params, not in it")));
+            }
+            let mut args = params;
+            args.extend(values);
+            let request = arguments::normalise(method, args, ctx).await?;
+            let call = ApiCall::of(method, request.values, request.params).map_err(arguments::unacceptable)?;
+            let options = Options { left_out: request.options.left_out, ..options };
+            Ok(Prepared { call, options, known: true })
+        }
+        Target::Unknown(path) => {
+            let call = ApiCall::at(verb, &path, loose(params)).map_err(arguments::unacceptable)?;
+            Ok(Prepared { call, options, known: false })
+        }
+    }
+}
+
+/// Parameters that nothing is known about: texts as they are, booleans as 1 and 0, lists repeat their name.
+fn loose(params: Map<String, Value>) -> Vec<(String, String)> {
+    let mut wire = Vec::new();
+    for (name, given) in params {
+        match given {
+            Value::Null => {}
+            Value::Array(list) => wire.extend(list.iter().map(|item| (name.clone(), value::plain_text(item)))),
+            given => wire.push((name, value::plain_text(&given))),
+        }
+    }
+    wire
+}
+
+/// What to say about a path that the catalogue does not know.
+pub fn unknown(verb: Verb, path: &str) -> String {
+    let catalog = Catalog::embedded();
+    let beginning = format!("the catalogue of Proxmox VE {} does not know {verb} {path}", pve_catalog::PVE_VERSION);
+    if let Some(instead) = Catalog::rules().advice.instead_of(verb, path) {
+        return format!("{beginning}: {instead}");
+    }
+    if let Some((template, _)) = catalog.route(path) {
+        let verbs = Verb::ALL.into_iter().filter(|verb| catalog.get(*verb, template).is_some());
+        let verbs = verbs.map(Verb::word).collect::<Vec<_>>().join(", ");
+        return format!("{beginning}: on this path there is {verbs}");
+    }
+    let near: Vec<String> =
+        INDEX.search(&path.replace('/', " "), None, 3).into_iter().map(|(found, _)| key(found)).collect();
+    format!("{beginning}; like it are {}", near.join(", "))
+}
+
+/// How a found thing is named in a message.
+pub fn key(found: Found) -> String {
+    match found {
+        Found::Method(method) => method.key(),
+        Found::Hand(name) => name.to_string(),
+    }
+}
+
+/// The longest wait that can be asked for.
+pub const LONGEST_WAIT: i64 = json_schema::LONGEST_WAIT as i64;

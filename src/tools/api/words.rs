@@ -1,0 +1,107 @@
+//! Words for the search: how text is split, what is left out, and what people say for the API's words.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+/// Words that say nothing.
+const NOTHING: [&str; 55] = [
+    "a", "about", "all", "an", "and", "any", "are", "at", "be", "by", "can", "could", "did", "do", "does", "for",
+    "from", "give", "has", "have", "how", "i", "in", "into", "is", "it", "its", "me", "more", "my", "now", "of", "on",
+    "or", "our", "over", "proxmox", "pve", "some", "that", "the", "there", "this", "to", "up", "was", "what", "when",
+    "where", "which", "who", "will", "with", "would", "you",
+];
+
+/// Words of a question or of a wish to look.
+const LOOKS: [&str; 16] = [
+    "are", "can", "did", "does", "get", "has", "how", "is", "list", "show", "see", "what", "when", "which", "who",
+    "history",
+];
+
+/// Words of a wish to change something; synonyms lead to these.
+const CHANGES: [&str; 20] = [
+    "add", "apply", "clone", "create", "delete", "migrate", "move", "reboot", "reset", "resize", "restore", "resume",
+    "rollback", "run", "shutdown", "start", "stop", "suspend", "update", "wipe",
+];
+
+/// What a query wants, as far as its words tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// To see something.
+    Look,
+    /// To change something.
+    Change,
+    /// Either.
+    Open,
+}
+
+/// What a query wants. A question is a wish to look, whatever else it names.
+pub fn wish(query: &str) -> Wish {
+    let lower = query.to_lowercase();
+    let mut plain = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let first = plain.next().unwrap_or_default();
+    if LOOKS.contains(&first) {
+        return Wish::Look;
+    }
+    let changes = |word: &str| {
+        let word = stem(word);
+        CHANGES.contains(&word.as_str()) || synonyms(&word).iter().any(|other| CHANGES.contains(&other.as_str()))
+    };
+    if changes(first) {
+        return Wish::Change;
+    }
+    if plain.any(|word| LOOKS.contains(&word)) { Wish::Look } else { Wish::Open }
+}
+
+static SYNONYMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    let table: BTreeMap<String, Vec<String>> =
+        toml::from_str(include_str!("synonyms.toml")).expect("a test reads this file");
+    let mut synonyms: HashMap<String, Vec<String>> = HashMap::new();
+    for (word, others) in table {
+        synonyms.entry(stem(&word)).or_default().extend(others.iter().map(|other| stem(other)));
+    }
+    synonyms
+});
+
+/// The words of a text that say something, lower case, without the plural's `s`.
+pub fn split(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    // Numbers are ids: they name one thing, not a kind of things.
+    let telling = words.filter(|word| !NOTHING.contains(word) && word.parse::<u64>().is_err());
+    telling.map(stem).collect()
+}
+
+/// What else to look for when somebody says this word.
+pub fn synonyms(word: &str) -> &'static [String] {
+    SYNONYMS.get(word).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn stem(word: &str) -> String {
+    const SAME: [&str; 7] = ["status", "dns", "https", "access", "address", "ss", "is"];
+    if word.len() < 3 || SAME.iter().any(|end| word.ends_with(end)) {
+        return word.to_string();
+    }
+    if let Some(short) = word.strip_suffix("ies").filter(|short| short.len() > 2) {
+        return format!("{short}y");
+    }
+    match word.strip_suffix('s') {
+        Some(short) => short.to_string(),
+        None => word.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_lose_their_plural_and_the_small_ones_go() {
+        assert_eq!(split("How do I list the VMs of a node?"), ["list", "vm", "node"]);
+        assert_eq!(split("status of repositories"), ["status", "repository"]);
+    }
+
+    #[test]
+    fn synonyms_can_be_read() {
+        assert!(synonyms("container").contains(&"lxc".to_string()));
+    }
+}

@@ -1,0 +1,126 @@
+//! What a tool at work can reach: one cluster through the policy, the caller's progress, and its patience.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Code, Fault};
+use crate::policy::{Admission, ApiCall};
+use crate::pve::Answer;
+use crate::redact;
+use crate::server::{Cluster, Server};
+use crate::tools::arguments::node;
+
+/// One call's surroundings.
+#[derive(Debug, Clone)]
+pub struct Ctx {
+    server: Arc<Server>,
+    instance: usize,
+    caller: Caller,
+}
+
+/// Who asked, as far as a tool needs to know.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// Where progress goes, when somebody wants to see it.
+    pub progress: Option<UnboundedSender<Step>>,
+    /// The caller does not want the answer any more.
+    pub cancel: CancellationToken,
+}
+
+/// One notice of progress. `done` only grows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// How much is done.
+    pub done: f64,
+    /// Of how much, where that is known.
+    pub total: Option<f64>,
+    /// What is being done.
+    pub message: String,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Proxmox answered.
+    Data(Answer),
+    /// It was only to be shown.
+    Dry(ApiCall),
+}
+
+impl Ctx {
+    /// The surroundings of a call to one cluster of a server.
+    pub fn new(server: Arc<Server>, instance: usize, caller: Caller) -> Ctx {
+        Ctx { server, instance, caller }
+    }
+
+    /// The whole server.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// The cluster that the call is about.
+    pub fn cluster(&self) -> &Cluster {
+        &self.server.clusters()[self.instance]
+    }
+
+    /// The node taken when none is named and no guest tells it.
+    pub fn default_node(&self) -> Option<&str> {
+        self.cluster().default_node.as_deref()
+    }
+
+    /// Sends a request, if the policy allows it. There is no other way to Proxmox.
+    ///
+    /// # Errors
+    /// The policy's refusal, or what went wrong on the way; `cancelled` when the caller went away meanwhile.
+    pub async fn api(&self, call: ApiCall, dry_run: bool) -> Result<Outcome, Fault> {
+        redact::refuse_masked(&call)?;
+        let cluster = self.cluster();
+        match cluster.policy.admit(call, dry_run)? {
+            Admission::Dry(call) => Ok(Outcome::Dry(call)),
+            Admission::Go(permit) => tokio::select! {
+                biased;
+                answer = cluster.client.send(permit) => answer.map(Outcome::Data),
+                () = self.caller.cancel.cancelled() => Err(cancelled()),
+            },
+        }
+    }
+
+    /// Reads: a request that changes nothing is never dry.
+    ///
+    /// # Errors
+    /// As [`Ctx::api`].
+    pub async fn read(&self, call: ApiCall) -> Result<Answer, Fault> {
+        match self.api(call, false).await? {
+            Outcome::Data(answer) => Ok(answer),
+            Outcome::Dry(_) => Err(Fault::new(Code::Internal, "a read was taken for a dry run")),
+        }
+    }
+
+    /// Reads a path of the catalogue that has no values in it.
+    ///
+    /// # Errors
+    /// As [`Ctx::api`].
+    pub async fn get(&self, path: &str, params: &[(&str, &str)]) -> Result<Answer, Fault> {
+        self.read(node::listing(path, params)).await
+    }
+
+    /// Tells the caller how far it is, when it wants to know.
+    pub fn tell(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        if let Some(progress) = &self.caller.progress {
+            // The receiver is gone when the caller is: nobody is left to tell.
+            let _ = progress.send(Step { done, total, message: message.into() });
+        }
+    }
+
+    /// Cancelled when the caller does not want the answer any more.
+    pub fn cancelled_by_caller(&self) -> CancellationToken {
+        self.caller.cancel.clone()
+    }
+}
+
+fn cancelled() -> Fault {
+    Fault::new(Code::Cancelled, "the caller cancelled while the request was under way")
+        .hint("a write may have reached Proxmox all the same: look before doing it again")
+}
