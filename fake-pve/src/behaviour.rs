@@ -48,6 +48,7 @@ pub(crate) mod cluster;
 pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod services;
+pub(crate) mod storage;
 pub(crate) mod table;
 pub(crate) mod tasks;
 pub(crate) mod version;

@@ -14,8 +14,10 @@ pub mod mount;
 pub mod node;
 pub mod option;
 pub mod pending;
+pub mod plugin;
 pub mod random;
 pub mod relation;
+pub mod server;
 pub mod size;
 pub mod storage;
 pub mod task;
@@ -30,6 +32,7 @@ pub use document::{Documents, digest};
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
 pub use node::Node;
 pub use random::Random;
+pub use server::Server;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
 
@@ -68,6 +71,8 @@ pub struct World {
     pub guests: BTreeMap<u32, Guest>,
     /// Storage configurations by id.
     pub storages: BTreeMap<String, Storage>,
+    /// Machines outside the cluster that serve storage, by host name or address.
+    pub servers: BTreeMap<String, Server>,
     /// Volumes by place: [`World::place`] of their storage, then volid.
     pub volumes: BTreeMap<String, BTreeMap<String, Volume>>,
     /// Tasks, oldest first.

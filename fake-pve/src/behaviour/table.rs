@@ -1,6 +1,6 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
-use super::{Behaviour, access, cluster, node, services, tasks, version};
+use super::{Behaviour, access, cluster, node, services, storage, tasks, version};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[
@@ -25,6 +25,11 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /nodes/{node}/tasks/{upid}/log", tasks::log),
     ("GET /nodes/{node}/tasks/{upid}/status", tasks::status),
     ("GET /nodes/{node}/version", version::get),
+    ("GET /storage", storage::config::list),
+    ("POST /storage", storage::config::create),
+    ("DELETE /storage/{storage}", storage::config::delete),
+    ("GET /storage/{storage}", storage::config::show),
+    ("PUT /storage/{storage}", storage::config::update),
     ("GET /version", version::get),
 ];
 

@@ -1,7 +1,12 @@
 //! Storages and volumes.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use super::access::Secret;
+use super::{World, digest};
 
 /// A storage's configuration and size. Volumes stand in [`crate::world::World::volumes`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +21,16 @@ pub struct Storage {
     pub used_otherwise: u64,
     /// Nodes on which it cannot be reached although it is enabled.
     pub offline_on: Vec<String>,
+    /// Secrets of its configuration (passwords, keys) by option: kept as salted hashes.
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+impl World {
+    /// The digest of the file of storages: 40 hexadecimal digits that change with every change.
+    pub fn storage_digest(&self) -> String {
+        let configs = self.storages.iter().map(|(id, storage)| json!([id, storage.config]));
+        digest(&configs.collect::<Vec<_>>().into())
+    }
 }
 
 impl Storage {

@@ -6,5 +6,6 @@ mod cluster;
 mod generic;
 mod pipeline;
 mod program;
+mod storage;
 mod tasks;
 mod walk;
