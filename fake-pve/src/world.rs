@@ -17,6 +17,7 @@ pub mod pending;
 pub mod plugin;
 pub mod random;
 pub mod relation;
+pub mod retention;
 pub mod server;
 pub mod size;
 pub mod storage;

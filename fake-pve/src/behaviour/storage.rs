@@ -1,3 +1,7 @@
 //! `/storage` and `/nodes/{node}/storage`: definitions, what nodes see of them, and their volumes.
 
 pub(crate) mod config;
+pub(crate) mod content;
+pub(crate) mod node;
+pub(crate) mod prune;
+pub(crate) mod volume;

@@ -8,4 +8,5 @@ mod pipeline;
 mod program;
 mod storage;
 mod tasks;
+mod volumes;
 mod walk;
