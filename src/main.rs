@@ -31,10 +31,37 @@ enum Command {
         tool: String,
         /// Its arguments as a JSON object
         json: Option<String>,
+        /// On a fake cluster made for this one call
+        #[cfg(feature = "rehearse")]
+        #[arg(long)]
+        rehearse: bool,
     },
+    /// Serve a fake cluster: nothing else can be reached, everything may be tried
+    #[cfg(feature = "rehearse")]
+    Rehearse(Rehearse),
     /// The catalogue of API methods
     #[command(subcommand)]
     Catalog(CatalogCommand),
+}
+
+#[cfg(feature = "rehearse")]
+#[derive(Debug, clap::Args)]
+struct Rehearse {
+    /// A built-in scenario (cluster, empty), or a file with one
+    #[arg(long)]
+    scenario: Option<String>,
+    /// Real seconds per virtual second: 0 waits for nothing
+    #[arg(long, default_value_t = 0.0)]
+    time_scale: f64,
+    /// Open no gate
+    #[arg(long)]
+    read_only: bool,
+    /// Write the requests to this file at the end, as JSON lines
+    #[arg(long)]
+    journal: Option<PathBuf>,
+    /// Print variables for a shell, serve no MCP, and end when stdin closes
+    #[arg(long)]
+    print_env: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -61,7 +88,11 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None if cli.list_tools => list(),
         None => run(serve()),
-        Some(Command::Call { tool, json }) => run(call_tool(tool, json)),
+        #[cfg(feature = "rehearse")]
+        Some(Command::Call { tool, json, rehearse: true }) => run(rehearse_call(tool, json)),
+        Some(Command::Call { tool, json, .. }) => run(call_tool(tool, json)),
+        #[cfg(feature = "rehearse")]
+        Some(Command::Rehearse(how)) => run(rehearse(how)),
         Some(Command::Catalog(CatalogCommand::Import { from, to })) => import(&from, &to),
     };
     done.unwrap_or_else(|(status, message)| {
@@ -89,6 +120,25 @@ async fn call_tool(tool: String, json: Option<String>) -> Result<ExitCode, Failu
     let arguments = call::arguments(json.as_deref()).map_err(|problem| (USAGE, problem))?;
     let server = server()?;
     let called = call::call(&server, &tool, arguments).await;
+    say(&called.output);
+    Ok(ExitCode::from(called.status))
+}
+
+#[cfg(feature = "rehearse")]
+async fn rehearse(how: Rehearse) -> Result<ExitCode, Failure> {
+    if !how.time_scale.is_finite() || how.time_scale < 0.0 {
+        return Err((USAGE, "--time-scale takes a number of seconds that is not negative".into()));
+    }
+    let Rehearse { scenario, time_scale, read_only, journal, print_env } = how;
+    let options = pvemcp::rehearse::Options { scenario, time_scale, read_only, journal };
+    pvemcp::rehearse::run(options, print_env).await.map_err(|error| (FAILED, error.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "rehearse")]
+async fn rehearse_call(tool: String, json: Option<String>) -> Result<ExitCode, Failure> {
+    let arguments = call::arguments(json.as_deref()).map_err(|problem| (USAGE, problem))?;
+    let called = pvemcp::rehearse::call_once(&tool, arguments).await.map_err(|error| (FAILED, error.to_string()))?;
     say(&called.output);
     Ok(ExitCode::from(called.status))
 }

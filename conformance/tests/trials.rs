@@ -1,2 +1,75 @@
-//! stub
-fn main() {}
+//! One trial per tool, by its name.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use conformance::{Gates, Stage, expected, trial};
+use libtest_mimic::{Arguments, Failed, Trial};
+use pve_catalog::{Catalog, Method};
+
+/// The generic tools: always offered with the toolset `api`, apart from the one that writes.
+const ALWAYS: [&str; 4] = ["pve_api_describe", "pve_api_read", "pve_api_search", "pve_mcp_info"];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let listed = expected::not_modelled().tools;
+    let methods = Catalog::embedded().methods().iter().filter_map(|method| Some((method, method.tool?)));
+    let stale: Vec<String> =
+        listed.keys().filter(|tool| Catalog::embedded().by_tool(tool).is_none()).cloned().collect();
+    let mut trials: Vec<Trial> = methods
+        .map(|(method, tool)| {
+            let reason = listed.get(tool).cloned();
+            Trial::test(tool, move || blocking(one_tool(method, tool, reason)))
+        })
+        .collect();
+    trials.push(Trial::test("the lists of tools follow the gates", || blocking(lists_follow_gates())));
+    trials.push(Trial::test("the list not-modelled names tools that exist", move || match stale.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::from(format!("there are no such tools: {stale:?}"))),
+    }));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn blocking(work: impl Future<Output = Result<(), String>>) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failed::from)?;
+    runtime.block_on(work).map_err(Failed::from)
+}
+
+async fn one_tool(method: &'static Method, tool: &'static str, not_modelled: Option<String>) -> Result<(), String> {
+    let mut stage = Stage::for_method(method).await.map_err(|error| error.to_string())?;
+    trial::refuses_unknown_arguments(&mut stage, method, tool).await?;
+    trial::dry_run_sends_nothing(&mut stage, method, tool).await?;
+    trial::refused_when_closed(&stage, method, tool).await?;
+    let called = trial::smallest_call(&mut stage, method, tool).await.map_err(|error| error.to_string())?;
+    match (called.is_error, not_modelled) {
+        (false, None) | (true, Some(_)) => Ok(()),
+        (false, Some(reason)) => Err(format!("it works now: take it off not-modelled.toml ({reason})")),
+        (true, None) => Err(format!("{} answered {}", method.key(), called.raw)),
+    }
+}
+
+/// For every combination of gates: the list over MCP is exactly what the gates open.
+async fn lists_follow_gates() -> Result<(), String> {
+    let stage = Stage::set(Gates::default()).await.map_err(|error| error.to_string())?;
+    for gates in Gates::every() {
+        let mut session = stage.second(gates).await.map_err(|error| error.to_string())?;
+        let tools = session.tools().await.map_err(|error| error.to_string())?;
+        let listed: BTreeSet<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        let mut wanted: BTreeSet<&str> = ALWAYS.into();
+        if gates.writes || gates.dry_run {
+            wanted.insert("pve_api_write");
+        }
+        let methods = Catalog::embedded().methods().iter();
+        wanted.extend(methods.filter(|m| trial::opens(gates, m.gate, m.verb)).filter_map(|method| method.tool));
+        let missing: Vec<_> = wanted.difference(&listed).collect();
+        let extra: Vec<_> = listed.difference(&wanted).collect();
+        if !missing.is_empty() || !extra.is_empty() {
+            return Err(format!("{gates:?}: missing {missing:?}, too many {extra:?}"));
+        }
+        let again = session.tools().await.map_err(|error| error.to_string())?;
+        if again != tools {
+            return Err(format!("{gates:?}: the list changes from one call to the next"));
+        }
+    }
+    Ok(())
+}

@@ -218,7 +218,7 @@ fn not_supported(said: &Said, call: &ApiCall) -> Fault {
         return fault.hint(instead);
     }
     fault.hint(format!(
-        "the catalogue here is of Proxmox VE {}; the cluster may be of another version (pve_version), or the path is wrong \
+        "the catalogue here is of Proxmox VE {}; the cluster may be of another version (pve_get_version), or the path is wrong \
          (pve_api_search)",
         pve_catalog::PVE_VERSION
     ))

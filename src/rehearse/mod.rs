@@ -4,17 +4,20 @@
 //! only limits and the choice of tools count; the client refuses any address but loopback.
 
 mod changes;
+mod run;
 mod show;
 
 use std::path::PathBuf;
 
 use fake_pve::{FakePve, Scenario};
+use pve_catalog::{Catalog, Verb};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::config::{Connection, Credentials, Settings, Tls};
+use crate::redact;
 
-pub use show::{client_configuration, exports};
+pub use run::{call_once, run};
 
 /// How to rehearse.
 #[derive(Debug, Default, Clone)]
@@ -38,6 +41,9 @@ pub enum Error {
     /// The scenario is not there.
     #[error("there is no scenario '{0}', and no such file can be read: {1}")]
     Scenario(String, std::io::Error),
+    /// A file or a connection.
+    #[error("{0}")]
+    Io(std::io::Error),
     /// Settings of the environment that count are wrong.
     #[error("{0}")]
     Settings(String),
@@ -90,9 +96,8 @@ impl Rehearsal {
     /// When the file cannot be written.
     pub fn write_journal(&self) -> std::io::Result<()> {
         let Some(file) = &self.options.journal else { return Ok(()) };
-        let lines =
-            self.fake.requests().iter().filter_map(|entry| serde_json::to_string(entry).ok()).collect::<Vec<_>>();
-        std::fs::write(file, lines.join("\n") + "\n")
+        let lines: String = self.fake.requests().iter().map(|entry| masked(entry).to_string() + "\n").collect();
+        std::fs::write(file, lines)
     }
 
     fn connection(&self) -> Connection {
@@ -108,6 +113,15 @@ impl Rehearsal {
             only_loopback: true,
         }
     }
+}
+
+/// A request as data; what would be secret on a real cluster is masked.
+fn masked(entry: &fake_pve::Entry) -> Value {
+    let mut line = serde_json::to_value(entry).unwrap_or_default();
+    let verb = entry.verb.parse::<Verb>().ok();
+    let method = verb.zip(entry.template).and_then(|(verb, template)| Catalog::embedded().get(verb, template));
+    line["params"] = redact::value(method, &line["params"]);
+    line
 }
 
 fn scenario(name: Option<&str>) -> Result<Scenario, Error> {

@@ -51,6 +51,7 @@ pub fn output_schema(method: &Method) -> Map<String, Value> {
         properties.insert("upid".into(), json!({"type": "string"}));
         properties.extend(["task", "sent", "request"].map(|name| (name.to_string(), json!({"type": "object"}))));
         properties.insert("dry_run".into(), json!({"type": "boolean"}));
+        properties.insert("warnings".into(), json!({"type": "array"}));
     }
     result::schema(properties.into())
 }

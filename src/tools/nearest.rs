@@ -26,8 +26,10 @@ pub fn question(near: &[&str]) -> Option<String> {
     })
 }
 
+/// The prefix that every tool has says nothing.
 fn plain(word: &str) -> String {
-    word.to_lowercase().replace('-', "_")
+    let plain = word.to_lowercase().replace('-', "_");
+    plain.strip_prefix("pve_").map(str::to_string).unwrap_or(plain)
 }
 
 fn likeness(wanted: &str, candidate: &str) -> f64 {
@@ -65,6 +67,8 @@ mod tests {
     fn tools_are_found_by_their_words() {
         let names = ["pve_list_vms", "pve_start_vm", "pve_delete_vm", "pve_list_lxcs"];
         assert_eq!(nearest("pve_vm_start", names, 1), ["pve_start_vm"]);
+        assert_eq!(nearest("start_vm", names, 1), ["pve_start_vm"]);
+        assert!(nearest("pve_nope", names, 3).is_empty());
     }
 
     #[test]

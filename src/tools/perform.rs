@@ -45,7 +45,7 @@ impl Ctx {
         result.extend(answer.changes.map(|changes| ("changes".to_string(), view.value(&changes).value)));
         if !reads {
             result.insert("sent".into(), sent);
-            left_out(&mut result, options);
+            remarks(&mut result, options);
         }
         Ok(Reply::new(result))
     }
@@ -87,12 +87,16 @@ fn dry(call: &ApiCall, options: &Options) -> Reply {
     let mut result = Map::new();
     result.insert("dry_run".into(), true.into());
     result.insert("request".into(), redact::request(call));
-    left_out(&mut result, options);
+    remarks(&mut result, options);
     Reply::new(result)
 }
 
-fn left_out(result: &mut Map<String, Value>, options: &Options) {
+/// What the caller should know about its own request.
+fn remarks(result: &mut Map<String, Value>, options: &Options) {
     if !options.left_out.is_empty() {
         result.insert("left_out_because_empty".into(), options.left_out.clone().into());
+    }
+    if !options.warnings.is_empty() {
+        result.insert("warnings".into(), options.warnings.clone().into());
     }
 }

@@ -2,15 +2,26 @@
 
 use serde_json::{Map, Value};
 
-use crate::tools::arguments::value::plain_text;
-
 /// Most lines of a text.
-const LINES: usize = 40;
+const LINES: usize = 48;
 /// Most characters of a line.
-const WIDTH: usize = 160;
+const WIDTH: usize = 240;
 /// Fields that say most about a row, in this order; the others follow in their own.
-const FIRST: [&str; 12] =
-    ["vmid", "id", "upid", "name", "node", "storage", "volid", "tool", "type", "status", "exitstatus", "size"];
+const FIRST: [&str; 13] = [
+    "vmid",
+    "id",
+    "upid",
+    "name",
+    "node",
+    "storage",
+    "volid",
+    "tool",
+    "required",
+    "type",
+    "status",
+    "exitstatus",
+    "size",
+];
 
 /// The text of a result.
 pub fn of(structured: &Map<String, Value>) -> String {
@@ -18,22 +29,36 @@ pub fn of(structured: &Map<String, Value>) -> String {
     for (key, value) in structured {
         match value {
             Value::Null => {}
-            Value::Array(list) if list.is_empty() => lines.push(format!("{key}: none")),
-            Value::Array(list) => {
-                lines.push(format!("{key}: {} items", list.len()));
-                lines.extend(list.iter().map(|item| format!("  {}", line(item))));
+            Value::Object(map) if key == "data" && !map.is_empty() => {
+                lines.extend(map.iter().map(|(key, value)| format!("{key}: {}", line(value))));
             }
-            Value::Object(map) if map.is_empty() => lines.push(format!("{key}: nothing")),
-            Value::Object(map) if key == "data" => lines.extend(map.iter().map(|(key, value)| pair(key, value))),
-            Value::Object(map) => lines.push(format!("{key}: {}", row(map))),
-            Value::String(text) if text.contains('\n') => {
-                lines.push(format!("{key}:"));
-                lines.extend(text.lines().map(|line| format!("  {line}")));
-            }
-            value => lines.push(pair(key, value)),
+            value => member(&mut lines, key, value),
         }
     }
     screen(lines)
+}
+
+/// One member: on one line where it fits, else its parts below it.
+fn member(lines: &mut Vec<String>, key: &str, value: &Value) {
+    match value {
+        Value::Array(list) if list.iter().any(|item| item.is_object() || item.is_array()) => {
+            lines.push(format!("{key}: {} items", list.len()));
+            lines.extend(list.iter().map(|item| format!("  {}", line(item))));
+        }
+        Value::Array(list) if line(value).chars().count() > WIDTH => {
+            lines.push(format!("{key}:"));
+            lines.extend(list.iter().map(|item| format!("  {}", line(item))));
+        }
+        Value::Object(map) if row(map).chars().count() > WIDTH => {
+            lines.push(format!("{key}:"));
+            lines.extend(map.iter().map(|(key, value)| format!("  {key}: {}", line(value))));
+        }
+        Value::String(text) if text.contains('\n') => {
+            lines.push(format!("{key}:"));
+            lines.extend(text.lines().map(|line| format!("  {line}")));
+        }
+        value => lines.push(format!("{key}: {}", line(value))),
+    }
 }
 
 fn screen(lines: Vec<String>) -> String {
@@ -45,15 +70,14 @@ fn screen(lines: Vec<String>) -> String {
     if shown.is_empty() { "done".into() } else { shown.join("\n") }
 }
 
-fn pair(key: &str, value: &Value) -> String {
-    format!("{key}: {}", line(value))
-}
-
 fn line(value: &Value) -> String {
     match value {
         Value::Object(map) => row(map),
+        Value::Array(list) if list.is_empty() => "none".into(),
+        Value::Array(list) => list.iter().map(line).collect::<Vec<_>>().join(", "),
         Value::Null => "-".into(),
-        value => plain_text(value).replace('\n', " "),
+        Value::String(text) => text.replace('\n', " "),
+        value => value.to_string(),
     }
 }
 
@@ -62,12 +86,44 @@ fn row(map: &Map<String, Value>) -> String {
     let first = FIRST.iter().filter_map(|key| map.get_key_value(*key));
     let rest = map.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
     let told = first.chain(rest).filter(|(_, value)| !value.is_null());
-    told.map(|(key, value)| format!("{key}={}", plain_text(value).replace('\n', " "))).collect::<Vec<_>>().join(" ")
+    let told: Vec<String> = told.map(|(key, value)| format!("{key}={}", line(value))).collect();
+    if told.is_empty() { "nothing".into() } else { told.join(" ") }
 }
 
 fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(value: Value) -> String {
+        of(value.as_object().expect("an object"))
+    }
+
+    #[test]
+    fn rows_begin_with_what_matters() {
+        let text = told(json!({"data": [{"status": "running", "mem": 5, "vmid": 100, "name": "web"}], "total": 1}));
+        assert_eq!(text, "data: 1 items\n  vmid=100 name=web status=running mem=5\ntotal: 1");
+    }
+
+    #[test]
+    fn short_lists_stay_on_their_line_and_empty_ones_say_so() {
+        assert_eq!(told(json!({"toolsets": ["api", "vm"], "data": []})), "toolsets: api, vm\ndata: none");
+        assert_eq!(told(json!({"data": null})), "done");
+    }
+
+    #[test]
+    fn it_is_never_more_than_a_screen() {
+        let rows: Vec<Value> = (0..500).map(|n| json!({"n": n, "t": "x".repeat(500)})).collect();
+        let text = told(json!({"data": rows}));
+        assert_eq!(text.lines().count(), LINES + 1);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 1));
     }
 }

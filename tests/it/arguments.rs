@@ -176,6 +176,39 @@ async fn near_misses_get_the_nearest_name() {
 }
 
 #[tokio::test]
+async fn a_key_of_a_property_string_has_neighbours_too() {
+    let told = errors("pve_update_vm_config", json!({"node": "pve1", "vmid": 100, "net0": "virtio,bridg=vmbr0"})).await;
+    assert!(told["net0"].as_str().unwrap().contains("did you mean 'bridge'"), "{told}");
+}
+
+#[tokio::test]
+async fn a_linked_clone_takes_no_storage() {
+    let told =
+        errors("pve_clone_vm", json!({"node": "pve1", "vmid": 100, "newid": 200, "full": false, "storage": "local"}))
+            .await;
+    assert!(told["storage"].as_str().unwrap().contains("linked clone"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_odd_is_told_beside_the_result() {
+    let server = alone(everything());
+    let warnings = async |tool: &str, mut arguments: Value| {
+        arguments["dry_run"] = true.into();
+        done(&server, tool, arguments).await["warnings"].to_string()
+    };
+    let dead = json!({"node": "pve1", "vmid": 200, "net0": "virtio"});
+    assert!(warnings("pve_create_vm", dead).await.contains("no bridge"));
+    let changed = json!({"node": "pve1", "vmid": 100, "net0": "virtio,bridge=vmbr0"});
+    assert!(warnings("pve_update_vm_config", changed).await.contains("MAC"));
+    let kept = json!({"node": "pve1", "vmid": 100, "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"});
+    assert_eq!(warnings("pve_update_vm_config", kept).await, "null");
+    let idle = json!({"node": "pve1", "vmid": 200, "ipconfig0": "ip=dhcp"});
+    assert!(warnings("pve_create_vm", idle).await.contains("cloud-init drive"));
+    let ready = json!({"node": "pve1", "vmid": 200, "ipconfig0": "ip=dhcp", "ide2": "local-lvm:cloudinit"});
+    assert_eq!(warnings("pve_create_vm", ready).await, "null");
+}
+
+#[tokio::test]
 async fn a_refusal_says_nothing_of_a_secret() {
     let secret = "short-but-secret ü \u{1}";
     let written = json!({"node": "pve1", "vmid": 100, "username": "root", "password": secret.repeat(200)});

@@ -14,6 +14,8 @@ mod redaction;
 mod registry;
 mod scripted;
 mod served;
+mod session;
 mod stdio;
 mod tasks;
 mod tls;
+mod whole;

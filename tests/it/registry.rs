@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pvemcp::config::{Access, Offer, Settings, all_toolsets};
 use pvemcp::list_tools;
+use pvemcp::mcp::Handler;
 use serde_json::json;
 
 use crate::served::{alone, everything, fails, nowhere, server, settings};
@@ -78,6 +79,30 @@ async fn what_is_not_offered_says_why() {
     assert!(absent["hint"].as_str().unwrap().contains("'lxc' to PROXMOX_TOOLSETS"), "{absent}");
     let unknown = fails(&server, "pve_list_vmss", json!({}), "unknown_tool").await;
     assert!(unknown["hint"].as_str().unwrap().contains("'pve_list_vms'"), "{unknown}");
+}
+
+/// `tools/list` is paid on every exchange.
+#[test]
+fn the_list_stays_within_its_budget() {
+    const KIB: usize = 1024;
+    let writes = Access { writes: true, ..Access::default() };
+    let size = |toolsets: &[String], access: Access| {
+        let toolsets: Vec<&str> = toolsets.iter().map(String::as_str).collect();
+        let handler = Handler::new(server(offering(&toolsets, access)));
+        serde_json::to_vec(handler.tools()).expect("JSON").len()
+    };
+    let generic = size(&["workflows".into(), "api".into()], Access::default());
+    assert!(generic <= 12 * KIB, "generic tools, read-only: {generic}");
+    let reads = size(&default_toolsets(), Access::default());
+    assert!(reads <= 105 * KIB, "default toolsets, read-only: {reads}");
+    let changes = size(&default_toolsets(), writes);
+    assert!(changes <= 215 * KIB, "default toolsets, writes: {changes}");
+    let all = size(&all_toolsets(), everything());
+    assert!(all <= 460 * KIB, "everything: {all}");
+    let handler = Handler::new(alone(everything()));
+    let create = handler.tools().iter().find(|tool| tool.name == "pve_create_vm").expect("it is offered");
+    let one = serde_json::to_vec(create).expect("JSON").len();
+    assert!(one <= 9 * KIB, "pve_create_vm: {one}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod filter;
 mod group;
 mod index;
 pub mod info;
+mod line;
 mod path;
 pub mod read;
 pub mod search;

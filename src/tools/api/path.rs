@@ -78,7 +78,8 @@ pub async fn prepare(
             args.extend(values);
             let request = arguments::normalise(method, args, ctx).await?;
             let call = ApiCall::of(method, request.values, request.params).map_err(arguments::unacceptable)?;
-            let options = Options { left_out: request.options.left_out, ..options };
+            let ours = request.options;
+            let options = Options { left_out: ours.left_out, warnings: ours.warnings, ..options };
             Ok(Prepared { call, options, known: true })
         }
         Target::Unknown(path) => {

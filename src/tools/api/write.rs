@@ -44,6 +44,7 @@ fn output() -> Value {
         "request": {"type": "object"},
         "untrusted": {"type": "boolean"},
         "left_out_because_empty": {"type": "array", "items": {"type": "string"}},
+        "warnings": {"type": "array", "items": {"type": "string"}},
         "note": {"type": "string"},
         "hint": {"type": "string"},
     });
@@ -57,7 +58,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
         wait: given.flag("wait"),
         wait_seconds: given.integer("wait_seconds").and_then(|seconds| u64::try_from(seconds).ok()),
         dry_run: given.flag("dry_run").unwrap_or(false),
-        left_out: Vec::new(),
+        ..Options::default()
     };
     let prepared = path::prepare(ctx, verb, path, given.object("params"), options).await?;
     let note = (!prepared.known).then(|| path::unknown(verb, path));

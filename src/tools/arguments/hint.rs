@@ -1,8 +1,9 @@
 //! What to say beside Proxmox's own words when an argument is refused.
 
 use pve_catalog::schema::Format;
-use pve_catalog::verify;
-use pve_catalog::{Catalog, Method};
+use pve_catalog::{Catalog, Method, property, verify};
+
+use crate::tools::nearest::{nearest, question};
 
 /// A parameter that only the other kind of guest has, such as `vmstate` for a snapshot of a container.
 pub fn elsewhere(method: &Method, name: &str) -> Option<String> {
@@ -21,6 +22,17 @@ pub fn other_kind(path: &str) -> Option<(String, &'static str)> {
     } else {
         None
     }
+}
+
+/// The key that was meant by `net0.bridg: property is not defined …`.
+pub fn nearest_key(method: &Method, name: &str, line: &str) -> Option<String> {
+    let (place, message) = line.split_once(": ")?;
+    let key = place.strip_prefix(name)?.strip_prefix('.')?;
+    if !message.starts_with("property is not defined") {
+        return None;
+    }
+    let keys = property::keys(verify::parameter(method.parameters(), name)?)?;
+    question(&nearest(key, keys.iter().map(|(key, _)| key), 2))
 }
 
 /// The rule behind a refusal, where Proxmox's words do not say it.

@@ -1,0 +1,193 @@
+//! What must hold for every generated tool.
+
+use pve_catalog::path::{placeholder, placeholders};
+use pve_catalog::{Catalog, Gate, Method, Verb, example};
+use serde_json::{Map, Value, json};
+
+use crate::session::Called;
+use crate::stage::{Gates, Stage, StageError};
+
+/// An argument that no method takes.
+const UNHEARD_OF: &str = "frobnicate";
+
+/// Whether settings open a gate, said once more and apart from the server, so that the two can disagree.
+pub fn opens(gates: Gates, gate: Gate, verb: Verb) -> bool {
+    let changes = gates.writes || gates.dry_run;
+    match gate {
+        Gate::Read => true,
+        Gate::Sensitive => gates.sensitive,
+        Gate::Write => changes,
+        Gate::Elevated => changes && gates.elevated,
+        Gate::GuestExec if verb == Verb::Get => gates.guest_exec,
+        Gate::GuestExec => gates.guest_exec && changes,
+        Gate::Console => gates.writes && gates.elevated && gates.sensitive && !gates.dry_run,
+        Gate::SshRead | Gate::SshWrite | Gate::Blocked => false,
+    }
+}
+
+/// The smallest valid arguments of a method, from the catalogue's examples.
+pub fn arguments(method: &Method) -> Value {
+    Value::Object(example::smallest_call(method))
+}
+
+/// Calls the tool with its smallest arguments on a cluster where what it needs exists.
+///
+/// # Errors
+/// When the stage breaks; the tool's own error is a result.
+pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Called, StageError> {
+    prepare(stage, method).await?;
+    stage.fake.forget_requests();
+    Ok(stage.session.call(tool, &arguments(method)).await?)
+}
+
+/// Makes the objects on which a method acts, with the smallest calls that create them, through the same server. What exists
+/// already stays; what cannot be made shows in the call itself.
+async fn prepare(stage: &mut Stage, method: &Method) -> Result<(), StageError> {
+    let creates = method.verb == Verb::Post;
+    for template in items_on_the_way(method.path) {
+        // A POST on the item itself may be what creates it.
+        if template == method.path && creates {
+            continue;
+        }
+        if exists(stage, &template, method).await? {
+            continue;
+        }
+        let parent = template.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let maker = [template.as_str(), parent].into_iter().find_map(|path| Catalog::embedded().get(Verb::Post, path));
+        if let Some(maker) = maker.filter(|maker| maker.key() != method.key()) {
+            let mut params = example::smallest_call(maker);
+            let values: Map<String, Value> = example::smallest_call(method);
+            // The object must get the very name by which the method calls it.
+            for name in placeholders(&template) {
+                if let (Some(value), true) = (values.get(name), params.contains_key(name)) {
+                    params.insert(name.into(), value.clone());
+                }
+            }
+            write(stage, maker, params).await?;
+        }
+    }
+    Ok(())
+}
+
+/// `/pools/{poolid}` of `/pools/{poolid}/x`, and so on, without nodes: they are there.
+fn items_on_the_way(path: &str) -> Vec<String> {
+    let segments: Vec<&str> = path.split('/').collect();
+    let ends = (1..segments.len()).filter(|at| placeholder(segments[*at]).is_some_and(|name| name != "node"));
+    ends.map(|at| segments[..=at].join("/")).collect()
+}
+
+async fn exists(stage: &mut Stage, template: &str, of: &Method) -> Result<bool, StageError> {
+    let Some(read) = Catalog::embedded().get(Verb::Get, template) else { return Ok(false) };
+    let values = example::smallest_call(of);
+    let mut params = example::smallest_call(read);
+    for name in placeholders(template) {
+        if let Some(value) = values.get(name) {
+            params.insert(name.into(), value.clone());
+        }
+    }
+    let (path, params) = split(template, params);
+    let called = stage.session.call("pve_api_read", &json!({"path": path, "params": params})).await?;
+    let empty = called.structured["data"].as_array().is_some_and(Vec::is_empty);
+    Ok(!called.is_error && !empty)
+}
+
+async fn write(stage: &mut Stage, method: &Method, params: Map<String, Value>) -> Result<Called, StageError> {
+    let (path, params) = split(method.path, params);
+    let arguments = json!({"method": method.verb.word(), "path": path, "params": params});
+    Ok(stage.session.call("pve_api_write", &arguments).await?)
+}
+
+/// A path with its values, and what is left as parameters.
+pub fn split(template: &str, mut params: Map<String, Value>) -> (String, Map<String, Value>) {
+    let segments = template.split('/').map(|segment| match placeholder(segment) {
+        Some(name) => params.shift_remove(name).map(|value| text(&value)).unwrap_or_default(),
+        None => segment.to_string(),
+    });
+    let path = segments.collect::<Vec<_>>().join("/");
+    (path, params)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// With the gate closed, neither the tool nor the generic ones may reach the cluster.
+///
+/// # Errors
+/// What got through.
+pub async fn refused_when_closed(stage: &Stage, method: &Method, tool: &str) -> Result<(), String> {
+    let closed = Gates::default();
+    if opens(closed, method.gate, method.verb) {
+        return Ok(());
+    }
+    stage.take_requests();
+    let told = |error: StageError| error.to_string();
+    let mut session = stage.second(closed).await.map_err(told)?;
+    let called = session.call(tool, &arguments(method)).await.map_err(|error| error.to_string())?;
+    must_be_closed(tool, &called)?;
+    let (path, params) = split(method.path, example::smallest_call(method));
+    let (generic, arguments) = match method.verb {
+        Verb::Get => ("pve_api_read", json!({"path": path, "params": params})),
+        verb => ("pve_api_write", json!({"method": verb.word(), "path": path, "params": params})),
+    };
+    let called = session.call(generic, &arguments).await.map_err(|error| error.to_string())?;
+    must_be_closed(generic, &called)?;
+    match stage.take_requests() {
+        requests if requests.is_empty() => Ok(()),
+        requests => Err(format!("closed, and yet the cluster saw {requests:?}")),
+    }
+}
+
+fn must_be_closed(tool: &str, called: &Called) -> Result<(), String> {
+    let names_variable = called.structured["hint"].as_str().is_some_and(|hint| hint.contains("PROXMOX_ALLOW_"));
+    match called.is_error && called.code() == "gate_closed" && names_variable {
+        true => Ok(()),
+        false => Err(format!("{tool} with a closed gate answered {}", called.raw)),
+    }
+}
+
+/// An argument that does not exist is refused, and nothing leaves.
+///
+/// # Errors
+/// What was answered instead, or what left.
+pub async fn refuses_unknown_arguments(stage: &mut Stage, method: &Method, tool: &str) -> Result<(), String> {
+    if method.parameters().additional == Some(true) {
+        return Ok(());
+    }
+    stage.take_requests();
+    let mut arguments = arguments(method);
+    arguments[UNHEARD_OF] = json!("x");
+    let called = stage.session.call(tool, &arguments).await.map_err(|error| error.to_string())?;
+    if !(called.is_error && called.code() == "bad_argument" && called.raw.contains(UNHEARD_OF)) {
+        return Err(format!("an unknown argument was answered {}", called.raw));
+    }
+    match stage.take_requests() {
+        requests if requests.is_empty() => Ok(()),
+        requests => Err(format!("an unknown argument, and yet the cluster saw {requests:?}")),
+    }
+}
+
+/// A dry run shows the request and sends none.
+///
+/// # Errors
+/// What was answered instead, or what left.
+pub async fn dry_run_sends_nothing(stage: &mut Stage, method: &Method, tool: &str) -> Result<(), String> {
+    if method.verb == Verb::Get {
+        return Ok(());
+    }
+    stage.take_requests();
+    let mut arguments = arguments(method);
+    arguments["dry_run"] = json!(true);
+    let called = stage.session.call(tool, &arguments).await.map_err(|error| error.to_string())?;
+    let request = &called.structured["request"];
+    if called.is_error || called.structured["dry_run"] != true || request["method"] != method.verb.word() {
+        return Err(format!("a dry run was answered {}", called.raw));
+    }
+    // A login is the client's own doing, needed before it can look for a guest's node.
+    let own = |line: &String| line.starts_with("GET ") || line == "POST /access/ticket";
+    let writes: Vec<String> = stage.take_requests().into_iter().filter(|line| !own(line)).collect();
+    match writes.is_empty() {
+        true => Ok(()),
+        false => Err(format!("a dry run, and yet the cluster saw {writes:?}")),
+    }
+}
