@@ -17,6 +17,7 @@ use crate::envelope::{self, Format};
 use crate::fault::{At, Faults, Point};
 use crate::generic;
 use crate::http::body::BodyError;
+use crate::http::multipart::{self, Upload};
 use crate::http::params::{self, BodyType};
 use crate::http::{Reply, Request};
 use crate::journal::{Entry, Journal, Level};
@@ -115,9 +116,15 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
         }
     };
     trace.authid = identity.as_ref().map(|identity| identity.authid.clone());
+    if let Some(failure) = refuse_upload(shared, verb, &path, identity.as_ref()) {
+        request.body.skip(BODY_LIMIT).await;
+        let delay = shared.lock().clock.real(LOGIN_DELAY);
+        clock::wait(delay).await;
+        return finish(shared, trace, None, Level::Pipeline, Err(failure));
+    }
 
-    let given = match read_params(&mut request, verb).await {
-        Ok(given) => given,
+    let (given, upload) = match read_params(&mut request, verb, &path).await {
+        Ok(read) => read,
         Err(reply) => return refuse(shared, trace, reply),
     };
     trace.params.clone_from(&given);
@@ -125,7 +132,7 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
         return refuse(shared, trace, Reply::text(501, &format!("no formatter for uri {path}, {format}")));
     };
 
-    let (level, answer) = dispatch(shared, verb, &path, given, identity.as_ref(), &mut trace);
+    let (level, answer) = dispatch(shared, verb, &path, given, upload, identity.as_ref(), &mut trace);
     if answer.as_ref().is_err_and(|failure| failure.status == 401) {
         let delay = shared.lock().clock.real(LOGIN_DELAY);
         clock::wait(delay).await;
@@ -139,6 +146,7 @@ fn dispatch(
     verb: Verb,
     path: &str,
     given: Map<String, Value>,
+    upload: Option<Upload>,
     identity: Option<&Identity>,
     trace: &mut Trace,
 ) -> (Level, Answer) {
@@ -182,6 +190,7 @@ fn dispatch(
         world: &mut state.world,
         method,
         params,
+        upload,
         authid,
         path: path.to_string(),
         clock: &mut state.clock,
@@ -252,17 +261,47 @@ fn identify(shared: &Shared, verb: Verb, path: &str, request: &Request) -> Resul
     if OPEN.contains(&(verb, path)) {
         return Ok(None);
     }
-    let upload = verb == Verb::Post && path.ends_with("/upload");
-    let needs_csrf = verb != Verb::Get && !upload;
+    let needs_csrf = verb != Verb::Get && upload_storage(verb, path).is_none();
     let state = shared.lock();
     let (access, now) = (&state.world.access, state.clock.now());
     auth::authenticate(&shared.keys, access, &request.headers, needs_csrf, now).map(Some)
 }
 
-/// Body, then query on top of it.
-async fn read_params(request: &mut Request, verb: Verb) -> Result<Map<String, Value>, Reply> {
-    let mut given = Map::new();
-    if verb.has_body() {
+/// The storage that a call uploads to: such calls need no CSRF token, and their body may be a file.
+fn upload_storage(verb: Verb, path: &str) -> Option<&str> {
+    match path.strip_prefix("/nodes/")?.split('/').collect::<Vec<_>>()[..] {
+        [_, "storage", storage, "upload"] if verb == Verb::Post => Some(storage),
+        _ => None,
+    }
+}
+
+/// Who may not upload is told before the file is read.
+fn refuse_upload(shared: &Shared, verb: Verb, path: &str, identity: Option<&Identity>) -> Option<Failure> {
+    let (storage, authid) = (upload_storage(verb, path)?, &identity?.authid);
+    let state = shared.lock();
+    let on = format!("/storage/{storage}");
+    let lacks = access::lacks(&state.world.access.config, authid, &on, &["Datastore.AllocateTemplate"])?;
+    Some(Failure::transport(403, format!("Permission check failed ({on}, {lacks})")))
+}
+
+/// Body, then query on top of it; the file of an upload.
+async fn read_params(
+    request: &mut Request,
+    verb: Verb,
+    path: &str,
+) -> Result<(Map<String, Value>, Option<Upload>), Reply> {
+    let (mut given, mut upload) = (Map::new(), None);
+    let query = params::form(request.query.as_bytes());
+    let boundary = upload_storage(verb, path).and_then(|_| multipart::boundary(request.header("content-type")));
+    if let Some(boundary) = boundary {
+        let algorithm = query.get("checksum-algorithm").and_then(Value::as_str).map(str::to_string);
+        let read = multipart::read(&mut request.body, &boundary, algorithm).await;
+        (given, upload) = read.map_err(|text| Reply::text(500, &text))?;
+        if upload.is_some() && !query.contains_key("tmpfilename") {
+            let name = format!("/var/tmp/pveupload-{:032x}", rand::random::<u128>());
+            given.insert("tmpfilename".into(), name.into());
+        }
+    } else if verb.has_body() {
         let kind = BodyType::of(request.header("content-type"))
             .map_err(|kind| Reply::text(506, &format!("upload 'Content-Type '{kind}' not implemented")))?;
         let body = request.body.read(BODY_LIMIT).await.map_err(|error| match error {
@@ -276,10 +315,8 @@ async fn read_params(request: &mut Request, verb: Verb) -> Result<Map<String, Va
     } else if request.body.announced() > 0 {
         return Err(Reply::text(501, &format!("Unexpected content for method '{verb}'")));
     }
-    for (name, value) in params::form(request.query.as_bytes()) {
-        given.insert(name, value);
-    }
-    Ok(given)
+    given.extend(query);
+    Ok((given, upload))
 }
 
 /// A parameter of the path may be given again, but not with another value.

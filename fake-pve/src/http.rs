@@ -1,6 +1,8 @@
 //! Bytes to [`Request`] and [`Reply`] to bytes: connections, TLS, header fields. It knows no endpoint.
 
 pub(crate) mod body;
+pub(crate) mod checksum;
+pub(crate) mod multipart;
 pub(crate) mod params;
 
 use std::convert::Infallible;

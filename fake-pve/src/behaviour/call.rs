@@ -8,6 +8,7 @@ use super::{Answer, Failure, Params};
 use crate::access;
 use crate::auth::Keys;
 use crate::clock::Clock;
+use crate::http::multipart::Upload;
 use crate::work::{NewTask, Workers};
 use crate::world::World;
 
@@ -19,6 +20,8 @@ pub(crate) struct Call<'a> {
     pub method: &'static Method,
     /// Verified parameters, those of the path included.
     pub params: Params,
+    /// The file of an upload; its bytes are counted and summed, not kept.
+    pub upload: Option<Upload>,
     /// User or full token id; empty for nobody (logins).
     pub authid: String,
     /// The path as it was asked for, beneath the format.

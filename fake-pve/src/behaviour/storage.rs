@@ -4,4 +4,5 @@ pub(crate) mod config;
 pub(crate) mod content;
 pub(crate) mod node;
 pub(crate) mod prune;
+pub(crate) mod upload;
 pub(crate) mod volume;

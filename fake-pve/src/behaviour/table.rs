@@ -32,6 +32,7 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /nodes/{node}/storage/{storage}/rrd", storage::node::rrd),
     ("GET /nodes/{node}/storage/{storage}/rrddata", storage::node::rrddata),
     ("GET /nodes/{node}/storage/{storage}/status", storage::node::status),
+    ("POST /nodes/{node}/storage/{storage}/upload", storage::upload::upload),
     ("GET /nodes/{node}/tasks", tasks::list),
     ("DELETE /nodes/{node}/tasks/{upid}", tasks::stop),
     ("GET /nodes/{node}/tasks/{upid}", tasks::index),

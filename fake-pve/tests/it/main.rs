@@ -8,5 +8,6 @@ mod pipeline;
 mod program;
 mod storage;
 mod tasks;
+mod upload;
 mod volumes;
 mod walk;
