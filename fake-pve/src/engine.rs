@@ -140,6 +140,18 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
     finish(shared, trace, Some(formatter), level, answer)
 }
 
+/// One call by somebody who is known, without envelope and journal.
+pub(crate) fn call(
+    shared: &Shared,
+    verb: Verb,
+    path: &str,
+    given: Map<String, Value>,
+    authid: Option<&str>,
+) -> (Level, Answer) {
+    let identity = authid.map(|authid| Identity { authid: authid.into(), token: authid.contains('!') });
+    dispatch(shared, verb, path, given, identity.as_ref(), &mut Trace::default())
+}
+
 /// From an authenticated call to its answer: find, permit, route, verify, act.
 fn dispatch(
     shared: &Shared,

@@ -23,11 +23,13 @@ mod auth;
 mod behaviour;
 pub mod clock;
 mod control;
+mod direct;
 mod engine;
 mod envelope;
 pub mod fault;
 mod generic;
 mod http;
+pub mod import_etc;
 pub mod journal;
 pub mod scenario;
 mod tls;
@@ -42,6 +44,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use clock::Mode;
+pub use direct::{Direct, Told};
+pub use import_etc::{Imported, import_etc};
 pub use journal::{Entry, Level};
 pub use scenario::Scenario;
 pub use tls::Ca;
@@ -191,10 +195,15 @@ impl Builder {
     }
 }
 
-/// Puts credentials in, and gives times to what has none: nodes booted ten days ago, guests a day ago.
+/// Puts credentials in, and gives times to what has none.
 fn ready(world: &mut World, credentials: &Credentials, now: i64) {
     world.access.add_user("root@pam", &credentials.password);
     world.access.add_token(&format!("root@pam!{}", credentials.token_name), &credentials.token_secret, false);
+    times(world, now);
+}
+
+/// Gives times to what has none: nodes booted ten days ago, guests a day ago.
+fn times(world: &mut World, now: i64) {
     for node in world.nodes.values_mut() {
         node.booted.get_or_insert(now - 10 * 86_400);
     }

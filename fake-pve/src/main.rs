@@ -1,15 +1,18 @@
 //! The standalone program: starts a cluster, says how to reach it, runs until Ctrl-C.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
-use fake_pve::{Credentials, Error, FakePve, Scenario};
+use clap::{Parser, Subcommand};
+use fake_pve::{Credentials, Error, FakePve, Scenario, import_etc};
 
 /// A fake Proxmox VE cluster over HTTPS.
 #[derive(Parser)]
 #[command(version)]
 struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Address to listen on; without it 127.0.0.1:8006, or the next free port.
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<String>,
@@ -24,18 +27,50 @@ struct Options {
     random_credentials: bool,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// Make a scenario from configuration files as they lie under a node's /etc/pve.
+    ImportEtc {
+        /// The folder; interfaces, hosts and resolv.conf are looked for beside it.
+        folder: PathBuf,
+        /// Where the scenario goes; without it to stdout.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
 /// How many ports are tried after 8006.
 const PORTS: u16 = 100;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Options::parse()).await {
+    let options = Options::parse();
+    let done = match &options.command {
+        Some(Command::ImportEtc { folder, out }) => import(folder, out.as_deref()),
+        None => run(options).await,
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _written = writeln!(std::io::stderr(), "fake-pve: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes the world as JSON, and what could not be used to stderr.
+fn import(folder: &Path, out: Option<&Path>) -> Result<(), Error> {
+    let imported = import_etc(folder)?;
+    for warning in &imported.warnings {
+        let _written = writeln!(std::io::stderr(), "fake-pve: {warning}");
+    }
+    let mut text = imported.scenario.to_json();
+    text.push('\n');
+    let written = match out {
+        Some(file) => std::fs::write(file, text),
+        None => std::io::stdout().write_all(text.as_bytes()),
+    };
+    written.map_err(|error| Error::Scenario(format!("cannot be written: {error}")))
 }
 
 async fn run(options: Options) -> Result<(), Error> {

@@ -40,6 +40,11 @@ impl Scenario {
         Ok(Scenario { world })
     }
 
+    /// The world as JSON, for [`Scenario::from_json`].
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(&self.world).expect("plain data with text keys")
+    }
+
     /// One node `pve1` with storages and a bridge, no guests, no cluster. On its network `nas.example.com` (192.0.2.60)
     /// serves NFS, CIFS, iSCSI and a backup datastore; nothing else answers there.
     pub fn empty() -> Scenario {

@@ -7,8 +7,11 @@
 
 pub mod access;
 pub mod conf;
+mod crypt;
 pub mod disk;
 pub mod document;
+pub mod file;
+pub mod firewall;
 pub mod guest;
 pub mod mount;
 pub mod node;
@@ -19,6 +22,7 @@ pub mod random;
 pub mod relation;
 pub mod retention;
 pub mod server;
+pub mod section;
 pub mod size;
 pub mod storage;
 pub mod task;
@@ -29,7 +33,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
-pub use document::{Documents, digest};
+pub use document::{Documents, digest, digest_of};
+pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
 pub use node::Node;
 pub use random::Random;
@@ -84,6 +89,9 @@ pub struct World {
     pub access: Access,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
+    /// Firewall configurations by file: `firewall/cluster.fw`, `firewall/100.fw`, `nodes/pve1/host.fw`,
+    /// `sdn/firewall/vnet1.fw`.
+    pub firewalls: BTreeMap<String, Firewall>,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.

@@ -1,6 +1,7 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
 use super::{Behaviour, access, cluster, node, services, storage, tasks, version};
+use super::{Behaviour, access, cluster, lxc, node, qemu, services, tasks, version};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[
@@ -12,6 +13,20 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /cluster/status", cluster::status),
     ("GET /cluster/tasks", tasks::of_cluster),
     ("GET /nodes", node::list),
+    ("GET /nodes/{node}/lxc", lxc::list::list),
+    ("GET /nodes/{node}/lxc/{vmid}", lxc::list::index),
+    ("GET /nodes/{node}/lxc/{vmid}/config", lxc::read::config),
+    ("GET /nodes/{node}/lxc/{vmid}/pending", lxc::read::pending),
+    ("GET /nodes/{node}/qemu", qemu::list::list),
+    ("GET /nodes/{node}/qemu/{vmid}", qemu::list::index),
+    ("GET /nodes/{node}/qemu/{vmid}/cloudinit", qemu::cloudinit::pending),
+    ("PUT /nodes/{node}/qemu/{vmid}/cloudinit", qemu::cloudinit::regenerate),
+    ("GET /nodes/{node}/qemu/{vmid}/cloudinit/dump", qemu::cloudinit::dump),
+    ("GET /nodes/{node}/qemu/{vmid}/config", qemu::read::config),
+    ("POST /nodes/{node}/qemu/{vmid}/config", qemu::update::post),
+    ("PUT /nodes/{node}/qemu/{vmid}/config", qemu::update::put),
+    ("GET /nodes/{node}/qemu/{vmid}/pending", qemu::read::pending),
+    ("PUT /nodes/{node}/qemu/{vmid}/unlink", qemu::update::unlink),
     ("GET /nodes/{node}/services", services::list),
     ("POST /nodes/{node}/services/{service}/reload", services::reload),
     ("POST /nodes/{node}/services/{service}/restart", services::restart),

@@ -37,8 +37,21 @@ impl Secret {
         Secret { salt: salt.into(), hash: hash(salt, secret) }
     }
 
+    /// A password as `crypt` stores it: `$5$salt$…`.
+    pub fn crypted(hash: &str) -> Secret {
+        Secret { salt: String::new(), hash: hash.into() }
+    }
+
+    /// The form of a shadow file. Only a secret that came from one is in it truly; others show their own hash.
+    pub fn crypt(&self) -> String {
+        if self.hash.starts_with('$') { self.hash.clone() } else { format!("$5$fake-pve${}", &self.hash[..43]) }
+    }
+
     /// Whether this is the secret, in constant time.
     pub fn is(&self, secret: &str) -> bool {
+        if self.hash.starts_with('$') {
+            return super::crypt::is(&self.hash, secret);
+        }
         hash(&self.salt, secret).as_bytes().ct_eq(self.hash.as_bytes()).into()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
+use sha1::{Digest, Sha1};
 
 /// Objects of one collection, in the order in which they were made.
 pub type Collection = Vec<(String, Map<String, Value>)>;
@@ -65,8 +65,12 @@ impl Documents {
     }
 }
 
-/// A digest in the form of Proxmox's (40 hexadecimal digits) of any content.
+/// The digest of a configuration file: SHA-1 of its text, 40 hexadecimal digits.
+pub fn digest_of(text: &str) -> String {
+    Sha1::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A digest of content that is no file.
 pub fn digest(content: &Value) -> String {
-    let hash = Sha256::digest(content.to_string().as_bytes());
-    hash.iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+    digest_of(&content.to_string())
 }

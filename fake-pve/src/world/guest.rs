@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::document::digest;
+use super::conf;
+use super::document::digest_of;
 
 /// Virtual machine or container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -251,9 +252,8 @@ impl Guest {
         }
     }
 
-    /// The digest of its configuration file: 40 hexadecimal digits that change with every change of the file.
+    /// The digest of its configuration file: SHA-1 of the text as Proxmox writes it.
     pub fn digest(&self) -> String {
-        let snapshots = serde_json::to_value(&self.snapshots).unwrap_or_default();
-        digest(&json!([self.config, self.pending, self.pending_delete, snapshots]))
+        digest_of(&conf::write(self))
     }
 }

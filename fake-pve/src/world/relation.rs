@@ -58,28 +58,10 @@ impl World {
         vnet.and_then(|vnet| vnet.get("zone")).map_or_else(|| "localnetwork".into(), option::text)
     }
 
-    /// Where the firewall of a guest is kept.
-    fn firewall_path(&self, vmid: u32) -> Option<String> {
-        let guest = self.guests.get(&vmid)?;
-        Some(format!("/nodes/{}/{}/{vmid}", guest.node, guest.kind.noun()))
-    }
-
     /// Copies the firewall of a guest to another one.
     pub fn copy_firewall(&mut self, from: u32, to: u32) {
-        let (Some(from), Some(to)) = (self.firewall_path(from), self.firewall_path(to)) else { return };
-        let moved =
-            |key: &String| key.strip_prefix(&from).filter(|rest| rest.starts_with("/firewall")).map(str::to_string);
-        let collections = self.documents.collections.clone();
-        let options = self.documents.options.clone();
-        for (key, value) in &collections {
-            if let Some(rest) = moved(key) {
-                self.documents.collections.insert(format!("{to}{rest}"), value.clone());
-            }
-        }
-        for (key, value) in &options {
-            if let Some(rest) = moved(key) {
-                self.documents.options.insert(format!("{to}{rest}"), value.clone());
-            }
+        if let Some(firewall) = self.firewalls.get(&firewall_file(from)).cloned() {
+            self.firewalls.insert(firewall_file(to), firewall);
         }
     }
 
@@ -93,9 +75,7 @@ impl World {
         for pool in self.access.config.pools.values_mut() {
             pool.vms.remove(&vmid);
         }
-        if let Some(firewall) = self.firewall_path(vmid) {
-            self.documents.forget_beneath(&firewall);
-        }
+        self.firewalls.remove(&firewall_file(vmid));
         if purge {
             let word = kind.word();
             log.push(format!("purging {word} {vmid} from related configurations.."));
@@ -115,4 +95,9 @@ impl World {
         }
         log
     }
+}
+
+/// The file that holds the firewall of a guest.
+fn firewall_file(vmid: u32) -> String {
+    format!("firewall/{vmid}.fw")
 }

@@ -14,7 +14,7 @@ pub fn parse(text: &str) -> Option<u64> {
 
 /// The largest exact unit: 34359738368 is `32G`.
 pub fn print(bytes: u64) -> String {
-    let fits = UNITS.iter().rev().find(|(_, factor)| bytes > 0 && bytes % factor == 0);
+    let fits = UNITS.iter().rev().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
     match fits {
         Some((unit, factor)) => format!("{}{unit}", bytes / factor),
         None if bytes == 0 => "0T".into(),

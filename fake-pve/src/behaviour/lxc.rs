@@ -1,0 +1,4 @@
+//! `/nodes/{node}/lxc`: containers.
+
+pub(crate) mod list;
+pub(crate) mod read;

@@ -1,0 +1,158 @@
+//! Section configurations that show documents, storages and realms.
+
+use serde_json::{Map, Value, json};
+
+use crate::world::World;
+use crate::world::section::{self, Writer};
+
+/// Where objects of one type of section live.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Home {
+    /// The type in the header; empty when the object's own `type` says it.
+    pub kind: &'static str,
+    /// The collection of the documents.
+    pub collection: &'static str,
+}
+
+/// A file of sections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SectionFile {
+    /// Beneath `/etc/pve`.
+    pub name: &'static str,
+    pub writer: Writer,
+    /// Types with a home of their own come before the home of all others.
+    pub homes: &'static [Home],
+}
+
+const fn home(kind: &'static str, collection: &'static str) -> Home {
+    Home { kind, collection }
+}
+
+const fn perl(name: &'static str, homes: &'static [Home]) -> SectionFile {
+    SectionFile { name, writer: Writer::Perl, homes }
+}
+
+/// Headers without a type (`mapping/*.cfg`) have this one in the table.
+pub(crate) const UNTYPED: &str = "-";
+
+/// Every file whose sections are documents.
+pub(crate) const SECTION_FILES: [SectionFile; 17] = [
+    perl("domains.cfg", &[]),
+    perl("ha/resources.cfg", &[home("", "/cluster/ha/resources")]),
+    perl("ha/rules.cfg", &[home("", "/cluster/ha/rules")]),
+    perl("jobs.cfg", &[home("vzdump", "/cluster/backup"), home("realm-sync", "/cluster/jobs/realm-sync")]),
+    perl("mapping/directory.cfg", &[home(UNTYPED, "/cluster/mapping/dir")]),
+    perl("mapping/pci.cfg", &[home(UNTYPED, "/cluster/mapping/pci")]),
+    perl("mapping/usb.cfg", &[home(UNTYPED, "/cluster/mapping/usb")]),
+    SectionFile {
+        name: "notifications.cfg",
+        writer: Writer::Rust,
+        homes: &[
+            home("gotify", "/cluster/notifications/endpoints/gotify"),
+            home("sendmail", "/cluster/notifications/endpoints/sendmail"),
+            home("smtp", "/cluster/notifications/endpoints/smtp"),
+            home("webhook", "/cluster/notifications/endpoints/webhook"),
+            home("matcher", "/cluster/notifications/matchers"),
+        ],
+    },
+    perl("replication.cfg", &[home("local", "/cluster/replication")]),
+    perl("sdn/controllers.cfg", &[home("", "/cluster/sdn/controllers")]),
+    perl("sdn/dns.cfg", &[home("", "/cluster/sdn/dns")]),
+    perl("sdn/ipams.cfg", &[home("", "/cluster/sdn/ipams")]),
+    perl("sdn/vnets.cfg", &[home("vnet", "/cluster/sdn/vnets")]),
+    perl("sdn/zones.cfg", &[home("", "/cluster/sdn/zones")]),
+    perl("status.cfg", &[home("", "/cluster/metrics/server")]),
+    perl("storage.cfg", &[]),
+    perl("virtual-guest/cpu-models.conf", &[home("cpu-model", "/cluster/qemu/custom-cpu-models")]),
+];
+
+/// The text of a file of sections; `None` when it has none.
+pub(super) fn sections(world: &World, path: &str) -> Option<String> {
+    let (writer, sections) = match path {
+        "storage.cfg" => (Writer::Perl, storages(world)),
+        "domains.cfg" => (Writer::Perl, realms(world)),
+        "sdn/subnets.cfg" => (Writer::Perl, subnets(world)),
+        "sdn/fabrics.cfg" => (Writer::Rust, fabrics(world)),
+        _ => {
+            let file = SECTION_FILES.iter().find(|file| file.name == path)?;
+            let of_home = |home: &Home| objects(world, file.writer, home);
+            (file.writer, file.homes.iter().flat_map(of_home).collect())
+        }
+    };
+    (!sections.is_empty()).then(|| section::file(writer, &sections))
+}
+
+fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
+    let one = |(id, object): &(String, Map<String, Value>)| {
+        let own = object.get("type").and_then(Value::as_str).unwrap_or_default();
+        let (kind, id) = match (home.kind, home.collection) {
+            (UNTYPED, _) => ("", id.as_str()),
+            (_, "/cluster/ha/resources") => id.split_once(':').unwrap_or((own, id)),
+            ("", _) => (own, id.as_str()),
+            (kind, _) => (kind, id.as_str()),
+        };
+        section::section(writer, kind, id, &without(object, &["type"]))
+    };
+    world.documents.list(home.collection).iter().map(one).collect()
+}
+
+fn storages(world: &World) -> Vec<String> {
+    let one = |(id, storage): (&String, &crate::world::Storage)| {
+        section::section(Writer::Perl, &storage.plugin(), id, &without(&storage.config, &["type"]))
+    };
+    world.storages.iter().map(one).collect()
+}
+
+/// `pam` and `pve` are always there.
+fn realms(world: &World) -> Vec<String> {
+    let mut realms = world.access.realms.clone();
+    for (name, comment) in [("pam", "Linux PAM standard authentication"), ("pve", "Proxmox VE authentication server")] {
+        let built_in = || Map::from_iter([("type".into(), json!(name)), ("comment".into(), json!(comment))]);
+        realms.entry(name.into()).or_insert_with(built_in);
+    }
+    let kind = |realm: &Map<String, Value>| realm.get("type").and_then(Value::as_str).unwrap_or_default().to_string();
+    realms
+        .iter()
+        .map(|(id, realm)| section::section(Writer::Perl, &kind(realm), id, &without(realm, &["type"])))
+        .collect()
+}
+
+/// Subnets hang on their virtual network.
+fn subnets(world: &World) -> Vec<String> {
+    let mut sections = Vec::new();
+    for (path, subnets) in &world.documents.collections {
+        let vnet = path.strip_prefix("/cluster/sdn/vnets/").and_then(|rest| rest.strip_suffix("/subnets"));
+        for (id, subnet) in subnets.iter().filter(|_| vnet.is_some()) {
+            let mut subnet = without(subnet, &["type", "subnet"]);
+            subnet.insert("vnet".into(), json!(vnet));
+            sections.push(section::section(Writer::Perl, "subnet", id, &subnet));
+        }
+    }
+    sections
+}
+
+/// Fabrics, and the nodes that take part in each.
+fn fabrics(world: &World) -> Vec<String> {
+    let protocol = |object: &Map<String, Value>| {
+        object.get("protocol").and_then(Value::as_str).unwrap_or("openfabric").to_string()
+    };
+    let mut sections = Vec::new();
+    for (id, fabric) in world.documents.list("/cluster/sdn/fabrics/fabric") {
+        let kind = format!("{}_fabric", protocol(fabric));
+        sections.push(section::section(Writer::Rust, &kind, id, &without(fabric, &["protocol", "id"])));
+        for (node, member) in world.documents.list(&format!("/cluster/sdn/fabrics/node/{id}")) {
+            let kind = format!("{}_node", protocol(fabric));
+            let member = without(member, &["protocol", "node_id", "fabric_id"]);
+            sections.push(section::section(Writer::Rust, &kind, &format!("{id}_{node}"), &member));
+        }
+    }
+    sections
+}
+
+fn without(object: &Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
+    object
+        .iter()
+        .filter(|(key, _)| !keys.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}

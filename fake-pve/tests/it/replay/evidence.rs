@@ -1,0 +1,97 @@
+//! What in the recording is no evidence of Proxmox: rules with reasons, read from `replay-no-evidence.toml`.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::step::Step;
+
+/// All rules.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// Whole answers.
+    answer: Vec<Answer>,
+    /// Changed files.
+    file: Vec<File>,
+    /// Keys of results.
+    field: Vec<Field>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    reason: String,
+    /// A text in the recorded outcome.
+    contains: Option<String>,
+    /// `GET /nodes/*/rrd**`: `*` stands for one part of the path, `**` at the end for all that follow.
+    call: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[expect(dead_code, reason = "for people")]
+    reason: String,
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Field {
+    #[expect(dead_code, reason = "for people")]
+    reason: String,
+    call: String,
+    keys: Vec<String>,
+}
+
+static RULES: LazyLock<Evidence> =
+    LazyLock::new(|| toml::from_str(include_str!("../../replay-no-evidence.toml")).expect("rules"));
+
+impl Evidence {
+    pub fn rules() -> &'static Evidence {
+        &RULES
+    }
+
+    /// Why a step is no evidence.
+    pub fn none_in(&self, step: &Step) -> Option<String> {
+        let call = format!("{} {}", step.verb, step.path);
+        let outcome = step.outcome.to_string();
+        let found = self.answer.iter().find(|rule| {
+            let text = rule.contains.as_ref().is_none_or(|text| outcome.contains(text.as_str()));
+            let of_call = rule.call.as_ref().is_none_or(|glob| fits(glob, &call));
+            text && of_call && (rule.contains.is_some() || rule.call.is_some())
+        });
+        found.map(|rule| rule.reason.clone())
+    }
+
+    pub fn no_file(&self, path: &str) -> bool {
+        self.file.iter().any(|rule| fits(&rule.path, path))
+    }
+
+    /// Keys of the result that are not compared.
+    pub fn fields(&self, step: &Step) -> Vec<String> {
+        let call = format!("{} {}", step.verb, step.path);
+        self.field.iter().filter(|rule| fits(&rule.call, &call)).flat_map(|rule| rule.keys.clone()).collect()
+    }
+}
+
+/// `*` within a part stands for any text without `/`; `**` at the end for the rest.
+fn fits(glob: &str, text: &str) -> bool {
+    if let Some(beginning) = glob.strip_suffix("**") {
+        return (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| fits(beginning, &text[..at]));
+    }
+    match glob.split_once('*') {
+        None => glob == text,
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            let end = rest.find('/').unwrap_or(rest.len());
+            (0..=end).filter(|at| rest.is_char_boundary(*at)).any(|at| fits(after, &rest[at..]))
+        }),
+    }
+}
+
+#[test]
+fn globs() {
+    assert!(fits("GET /nodes/*/rrd", "GET /nodes/pve1/rrd") && !fits("GET /nodes/*/rrd", "GET /nodes/a/b/rrd"));
+    assert!(fits("GET /nodes/*/disks**", "GET /nodes/pve1/disks/zfs") && fits("* /x", "PUT /x"));
+}

@@ -1,0 +1,64 @@
+//! Configuration files of a world, in a form that can be compared.
+
+use std::collections::BTreeMap;
+
+use fake_pve::World;
+use fake_pve::world::section;
+
+use super::normal;
+
+/// Every file with its comparable text.
+pub fn all(world: &World) -> BTreeMap<String, String> {
+    let text = |path: String| world.file(&path).map(|text| (path.clone(), comparable(&path, &text)));
+    world.files().into_iter().filter_map(text).collect()
+}
+
+/// Files that are there now with another text, or no longer.
+pub fn changed(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+    let other = after.iter().filter(|(path, text)| before.get(*path) != Some(*text)).map(|(path, _)| path.clone());
+    let gone = before.keys().filter(|path| !after.contains_key(*path)).cloned();
+    other.chain(gone).collect()
+}
+
+/// A text without generated values, with sections and lines in one order where Proxmox's own is accidental.
+pub fn comparable(path: &str, text: &str) -> String {
+    let text = match path {
+        "/etc/pve/priv/shadow.cfg" => sorted_lines(&normal::hashes(text)),
+        "/etc/pve/priv/token.cfg" => sorted_lines(text),
+        _ if path.starts_with("/etc/pve/") && path.ends_with(".cfg") && !is_flat(path) => sorted_sections(text),
+        _ if path.contains("/images/") => normal::sizes(text),
+        _ => text.to_string(),
+    };
+    normal::text(text.trim_end())
+}
+
+fn is_flat(path: &str) -> bool {
+    ["/etc/pve/user.cfg", "/etc/pve/datacenter.cfg"].contains(&path)
+}
+
+fn sorted_lines(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+/// Sections by header; lists that come out of a hash sorted.
+fn sorted_sections(text: &str) -> String {
+    let (mut sections, _) = section::read(text);
+    sections.sort_by(|a, b| (&a.kind, &a.id).cmp(&(&b.kind, &b.id)));
+    let mut lines = Vec::new();
+    for section in sections {
+        lines.push(format!("{}: {}", section.kind, section.id));
+        for (key, value) in section.lines {
+            let value = if ["content", "nodes"].contains(&key.as_str()) { sorted_list(&value) } else { value };
+            lines.push(format!("\t{key} {value}"));
+        }
+    }
+    lines.join("\n")
+}
+
+fn sorted_list(text: &str) -> String {
+    let mut parts: Vec<&str> = text.split(',').collect();
+    parts.sort_unstable();
+    parts.join(",")
+}
