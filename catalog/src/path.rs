@@ -122,7 +122,7 @@ pub fn check_value(name: &str, value: &str, rest: bool) -> Result<(), PathError>
     if value.contains('\\') {
         return forbidden("'\\'");
     }
-    if value.contains('%') {
+    if value.contains('%') && !(name == "upid" && is_encoded_upid(value)) {
         return forbidden("'%'");
     }
     if value.chars().any(|c| c.is_control()) {
@@ -138,6 +138,13 @@ pub fn check_value(name: &str, value: &str, rest: bool) -> Result<(), PathError>
         return forbidden("a dot segment");
     }
     Ok(())
+}
+
+/// Proxmox writes odd characters of a task's id as `%XX`, and such an identifier is one segment after the one decoding that
+/// happens: it is the only value that may hold `%`.
+fn is_encoded_upid(value: &str) -> bool {
+    let hex = |at: usize| value.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
+    value.starts_with("UPID:") && value.match_indices('%').all(|(at, _)| hex(at + 1) && hex(at + 2))
 }
 
 /// Checks a whole path that a caller wrote (`pve_api_read`, `pve_api_write`): it must already be in the form in which

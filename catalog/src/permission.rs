@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 pub use access::{AccessConfig, Acl, Grants, Group, Pool, Role, Token, User};
 pub use describe::describe;
+pub use effective::normalise;
 pub use expression::{Check, Permission};
 pub use identity::{check_userid, split_token};
 

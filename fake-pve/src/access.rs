@@ -35,12 +35,15 @@ pub(crate) fn lacks<'p>(access: &AccessConfig, authid: &str, path: &str, privile
 /// Paths that Proxmox always looks at when it sums up somebody's rights.
 const DEFAULT_PATHS: [&str; 8] = ["/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"];
 
-/// The paths on which somebody may hold something: the default ones, those of rules, and members of pools.
+/// The paths on which somebody may hold something: the default ones, those of rules and above them, and members of
+/// pools.
 pub(crate) fn paths(access: &AccessConfig) -> Vec<String> {
     let mut paths: Vec<String> = DEFAULT_PATHS.iter().map(|path| (*path).to_string()).collect();
-    paths.extend(access.acl.keys().cloned());
-    for (name, pool) in &access.pools {
-        paths.push(format!("/pool/{name}"));
+    for path in access.acl.keys() {
+        let above = path.match_indices('/').map(|(at, _)| path[..at].to_string());
+        paths.extend(above.filter(|above| !above.is_empty()).chain([path.clone()]));
+    }
+    for pool in access.pools.values() {
         paths.extend(pool.vms.iter().map(|vmid| format!("/vms/{vmid}")));
         paths.extend(pool.storage.iter().map(|storage| format!("/storage/{storage}")));
     }

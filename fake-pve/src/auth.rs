@@ -82,6 +82,27 @@ impl Keys {
         self.opened("PVE", ticket, "", now, TICKET_LIFETIME, TICKET_FUTURE).filter(|about| !about.starts_with('!'))
     }
 
+    /// A ticket of a console: `PVEVNC:65A0B1C2::…`. It is good for one caller, one path (`/vms/100`) and, when that is
+    /// given, one port.
+    pub fn vnc_ticket(&self, authid: &str, path: &str, port: Option<i64>, now: i64) -> String {
+        let plain = format!("PVEVNC:{now:08X}");
+        let signature = self.signature(&plain, &vnc_bound(authid, path, port));
+        format!("{plain}::{signature}")
+    }
+
+    /// Whether a console ticket is good: at most 40 seconds old and 20 in the future. One that was made for a port is
+    /// good only with it.
+    pub fn check_vnc_ticket(&self, ticket: &str, authid: &str, path: &str, port: Option<i64>, now: i64) -> bool {
+        let Some((plain, signature)) = ticket.rsplit_once("::") else { return false };
+        let time = plain.strip_prefix("PVEVNC:").and_then(|time| i64::from_str_radix(time, 16).ok());
+        let fits = |port| {
+            let expected = self.signature(plain, &vnc_bound(authid, path, port));
+            bool::from(expected.as_bytes().ct_eq(signature.as_bytes()))
+        };
+        let young = time.is_some_and(|time| now - time > -20 && now - time < 40);
+        young && (fits(port) || fits(None))
+    }
+
     fn check_csrf(&self, userid: &str, token: &str, now: i64) -> bool {
         let Some((time, _)) = token.split_once(':') else { return false };
         let Ok(time) = i64::from_str_radix(time, 16) else { return false };
@@ -98,6 +119,11 @@ impl Keys {
         }
         STANDARD.encode(bytes)
     }
+}
+
+/// What a console ticket is bound to.
+fn vnc_bound(authid: &str, path: &str, port: Option<i64>) -> String {
+    port.map_or_else(|| format!("{authid}:{path}"), |port| format!("{authid}:{path}:{port}"))
 }
 
 /// HMAC-SHA256 of a message under a 32-byte key.
@@ -194,6 +220,19 @@ mod tests {
         assert_eq!(keys.check_ticket(&ticket.replace("root", "toor"), 1_000_000), None);
         assert_eq!(Keys::random().check_ticket(&ticket, 1_000_000), None);
         assert_eq!(keys.csrf("root@pam", 1_000_000).len(), 8 + 1 + 43);
+    }
+
+    #[test]
+    fn a_console_ticket_is_good_for_one_caller_path_and_port() {
+        let keys = Keys::random();
+        let ticket = keys.vnc_ticket("root@pam", "/vms/100", Some(5900), 1_000_000);
+        assert!(ticket.starts_with("PVEVNC:000F4240::"));
+        let good = |authid: &str, path: &str, port, now| keys.check_vnc_ticket(&ticket, authid, path, port, now);
+        assert!(good("root@pam", "/vms/100", Some(5900), 1_000_039));
+        assert!(!good("root@pam", "/vms/100", Some(5901), 1_000_000));
+        assert!(!good("root@pam", "/vms/101", Some(5900), 1_000_000));
+        assert!(!good("bob@pve", "/vms/100", Some(5900), 1_000_000));
+        assert!(!good("root@pam", "/vms/100", Some(5900), 1_000_040));
     }
 
     #[test]

@@ -149,7 +149,7 @@ pub(crate) fn call(
     authid: Option<&str>,
 ) -> (Level, Answer) {
     let identity = authid.map(|authid| Identity { authid: authid.into(), token: authid.contains('!') });
-    dispatch(shared, verb, path, given, identity.as_ref(), &mut Trace::default())
+    dispatch(shared, verb, path, given, None, identity.as_ref(), &mut Trace::default())
 }
 
 /// From an authenticated call to its answer: find, permit, route, verify, act.

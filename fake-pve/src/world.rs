@@ -21,8 +21,10 @@ pub mod plugin;
 pub mod random;
 pub mod relation;
 pub mod retention;
-pub mod server;
+pub mod sdn;
 pub mod section;
+pub mod section_type;
+pub mod server;
 pub mod size;
 pub mod storage;
 pub mod task;
@@ -38,6 +40,7 @@ pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
 pub use node::Node;
 pub use random::Random;
+pub use sdn::Sdn;
 pub use server::Server;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
@@ -87,11 +90,13 @@ pub struct World {
     pub log: Vec<LogEntry>,
     /// Users, groups, roles, ACL, tokens, pools, realms and their secrets.
     pub access: Access,
-    /// Objects of generic collections and option pairs, by concrete path.
-    pub documents: Documents,
     /// Firewall configurations by file: `firewall/cluster.fw`, `firewall/100.fw`, `nodes/pve1/host.fw`,
     /// `sdn/firewall/vnet1.fw`.
     pub firewalls: BTreeMap<String, Firewall>,
+    /// Software-defined networks.
+    pub sdn: Sdn,
+    /// Objects of generic collections and option pairs, by concrete path.
+    pub documents: Documents,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.
@@ -185,6 +190,23 @@ impl World {
     /// Every volume of a storage seen from a node, by volid.
     pub fn volumes_of(&self, node: &str, storage: &str) -> impl Iterator<Item = &Volume> {
         self.volumes.get(&self.place(node, storage)).into_iter().flat_map(|volumes| volumes.values())
+    }
+
+    /// The firewall file of a guest: its key in [`World::firewalls`].
+    pub fn guest_firewall(vmid: u32) -> String {
+        format!("firewall/{vmid}.fw")
+    }
+
+    /// Gives a guest's firewall to its clone.
+    pub fn clone_firewall(&mut self, vmid: u32, newid: u32) {
+        if let Some(firewall) = self.firewalls.get(&World::guest_firewall(vmid)).cloned() {
+            self.firewalls.insert(World::guest_firewall(newid), firewall);
+        }
+    }
+
+    /// Forgets the firewall of a guest that is gone.
+    pub fn forget_firewall(&mut self, vmid: u32) {
+        self.firewalls.remove(&World::guest_firewall(vmid));
     }
 
     /// Used bytes of a storage seen from a node.

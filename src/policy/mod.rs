@@ -17,6 +17,7 @@ use pve_catalog::{Catalog, Gate, Method, Verb};
 
 use crate::config::{Access, ConfirmFallback};
 use crate::error::{Code, Fault};
+use crate::redact;
 
 /// What one cluster's settings allow.
 #[derive(Debug)]
@@ -98,6 +99,7 @@ impl Policy {
             return Err(Fault::new(Code::ProtectedGuest, format!("{} {} is refused: {why}", call.verb(), call.path()))
                 .hint("PROXMOX_PROTECTED_VMIDS lists the guests that are not to be changed; a person can change it"));
         }
+        redact::refuse_masked(&call)?;
         if !call.is_read() && (dry_run || self.access.dry_run) {
             return Ok(Admission::Dry(call));
         }

@@ -5,6 +5,7 @@ mod arguments;
 mod client;
 mod command_line;
 mod config;
+mod gates;
 mod generic;
 mod house;
 mod http;

@@ -218,6 +218,18 @@ fn paths_that_hide_something_are_refused() {
     assert!(with(Verb::Put, "/nodes/pve1/qemu/100/config", "vmid").is_err(), "a path parameter given again");
 }
 
+#[test]
+fn a_task_with_an_encoded_id_can_be_asked_for() {
+    let method = Catalog::embedded().get(Verb::Get, "/nodes/{node}/tasks/{upid}/status").expect("a method");
+    let upid = "UPID:pve1:0000ABCD:00112233:65A1B2C3:download:local%3Aiso:root@pam:";
+    let values = |upid: &str| vec![("node".to_string(), "pve1".to_string()), ("upid".to_string(), upid.to_string())];
+    let call = ApiCall::of(method, values(upid), vec![]).expect("a task identifier");
+    assert!(call.encoded_path().contains("local%253Aiso"), "{}", call.encoded_path());
+    for wrong in ["UPID:pve1:%2", "local%3A", "UPID:%2F../x/y"] {
+        assert!(ApiCall::of(method, values(wrong), vec![]).is_err(), "{wrong}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -1,76 +1,63 @@
-//! `/access`: logins and what the caller may do.
+//! `/access`: users, tokens, groups, roles, rules, realms, second factors, logins.
 
-use serde_json::{Map, Value, json};
+pub(crate) mod acl;
+pub(crate) mod domains;
+pub(crate) mod groups;
+pub(crate) mod openid;
+pub(crate) mod password;
+pub(crate) mod roles;
+pub(crate) mod second;
+pub(crate) mod sync;
+pub(crate) mod tfa;
+pub(crate) mod ticket;
+pub(crate) mod tokens;
+pub(crate) mod totp;
+pub(crate) mod users;
 
-use super::{Answer, Call, Data, Failure};
-use crate::access::{capabilities, paths};
-use crate::auth::TICKET_LIFETIME;
+use std::collections::BTreeSet;
 
-/// `GET /access/ticket`: only there so that a browser may ask.
-pub(crate) fn no_ticket(_call: &mut Call<'_>) -> Answer {
-    Ok(Data::null())
+use serde_json::json;
+
+use super::{Answer, Call, Failure, lock};
+
+/// Changes `user.cfg` under its lock; what refers to nothing any more is gone afterwards, as it is when Proxmox reads
+/// the file again.
+fn change(call: &mut Call<'_>, prefix: &str, act: impl FnOnce(&mut Call<'_>) -> Answer) -> Answer {
+    let answer = lock::under(call, "user_cfg", prefix, act);
+    call.world.access.tidy();
+    answer
 }
 
-/// `POST /access/ticket`: a login, or the renewal of a ticket.
-pub(crate) fn ticket(call: &mut Call<'_>) -> Answer {
-    let refused = || Failure::new(401, "authentication failure");
-    let mut userid = call.params.text("username");
-    if let Some(realm) = call.params.get("realm").filter(|realm| !userid.ends_with(&format!("@{realm}"))) {
-        userid = format!("{userid}@{realm}");
+/// Refuses when there is no such user.
+fn known_user(call: &Call<'_>, userid: &str) -> Result<(), Failure> {
+    match call.world.access.config.has_user(userid) {
+        true => Ok(()),
+        false => Err(Failure::die(format!("no such user ('{userid}')"))),
     }
-    let now = call.now();
-    let password = call.params.text("password");
-    if !userid.contains('@') || call.world.access.check_user(&userid, now).is_err() {
-        return Err(refused());
-    }
-    let by_ticket = call.keys.opened("PVE", &password, "", now, TICKET_LIFETIME, 300);
-    let right = match by_ticket {
-        Some(owner) => owner == userid || owner == pve_catalog::permission::ROOT,
-        None => call.world.access.passwords.get(&userid).is_some_and(|secret| secret.is(&password)),
-    };
-    if !right {
-        return Err(refused());
-    }
-    let access = &call.world.access.config;
-    let cap = capabilities(access, &userid);
-    if let Some(path) = call.params.get("path") {
-        let privileges = call.params.list("privs");
-        let held = access.effective(&userid, &path);
-        if privileges.iter().any(|privilege| !held.contains_key(privilege)) {
-            return Err(refused());
-        }
-        return Ok(json!({"username": userid, "cap": cap}).into());
-    }
-    let mut login = json!({
-        "username": userid, "ticket": call.keys.ticket(&userid, now), "CSRFPreventionToken": call.keys.csrf(&userid, now),
-        "cap": cap,
-    });
-    let audits = access.effective(&userid, "/").contains_key("Sys.Audit");
-    if let Some(name) = call.world.cluster.as_ref().filter(|_| audits) {
-        login["clustername"] = json!(name);
-    }
-    let (entry, user) = (call.world.entry.clone(), userid.clone());
-    call.world.say(now, &entry, &user, "pvedaemon", format!("successful auth for user '{userid}'"));
-    Ok(login.into())
 }
 
-/// `GET /access/permissions`: one's own or somebody's privileges, by path.
-pub(crate) fn permissions(call: &mut Call<'_>) -> Answer {
-    let whose = call.params.get("userid").unwrap_or_else(|| call.authid.clone());
-    let own = whose == call.authid || whose.split('!').next() == Some(call.authid.as_str());
-    if !own {
-        call.require("/access", &["Sys.Audit"])?;
+/// The realm of a user id.
+fn realm_of(userid: &str) -> &str {
+    userid.rsplit_once('@').map_or("", |(_, realm)| realm)
+}
+
+/// The users whom the caller may see or change through one of some privileges: `None` is everybody.
+fn users_within(call: &Call<'_>, privileges: &[&str]) -> Option<BTreeSet<String>> {
+    if call.may("/access/groups", privileges) {
+        return None;
     }
-    let access = &call.world.access.config;
-    let only = call.params.get("path");
-    let asked = only.clone().map_or_else(|| paths(access), |path| vec![path]);
-    let mut all = Map::new();
-    for path in asked {
-        let held: Map<String, Value> =
-            access.effective(&whose, &path).into_iter().map(|(name, on)| (name, json!(i32::from(on)))).collect();
-        if !held.is_empty() || only.is_some() {
-            all.insert(path, Value::Object(held));
-        }
-    }
-    Ok(Value::Object(all).into())
+    let groups = call.world.access.config.groups.iter();
+    let held = groups.filter(|(name, _)| call.may(&format!("/access/groups/{name}"), privileges));
+    Some(held.flat_map(|(_, group)| group.users.iter().cloned()).chain([call.authid.clone()]).collect())
+}
+
+/// Proxmox asks whether a text is true: neither empty nor `0`.
+pub(crate) fn truth(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty() && text != "0")
+}
+
+/// `GET /access`.
+pub(crate) fn index(_call: &mut Call<'_>) -> Answer {
+    let names = ["users", "groups", "roles", "acl", "domains", "openid", "tfa", "ticket", "password"];
+    Ok(names.iter().map(|name| json!({"subdir": name})).collect::<Vec<_>>().into())
 }

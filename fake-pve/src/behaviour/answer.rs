@@ -118,6 +118,16 @@ impl Failure {
         Failure { transport: true, ..Failure::new(status, reason) }
     }
 
+    /// What is left when a lock or a worker turns the refusal into text: status and errors of the parameters go into it
+    /// (`400 Parameter verification failed.` and a line each).
+    pub fn into_text(self) -> String {
+        if self.errors.is_empty() {
+            return if self.status == 500 { self.message } else { format!("{} {}", self.status, self.message) };
+        }
+        let lines: Vec<String> = self.errors.iter().map(|(name, text)| format!("{name}: {text}")).collect();
+        format!("{} {}\n{}", self.status, self.message, lines.join("\n"))
+    }
+
     /// The message with a prefix (`create user failed: `).
     pub fn prefixed(mut self, prefix: &str) -> Failure {
         self.message = format!("{prefix}{}", self.message);

@@ -81,13 +81,13 @@ impl Call<'_> {
         }
     }
 
-    /// Refuses when a digest was given and the configuration has changed since.
+    /// Refuses when a digest was given (an empty one counts as none) and the configuration has changed since.
     ///
     /// # Errors
     /// 500 with Proxmox's text.
     pub fn check_digest(&self, current: &str) -> Result<(), Failure> {
         match self.params.get("digest") {
-            Some(given) if given != current => Err(stale_digest()),
+            Some(given) if !given.is_empty() && given != current => Err(stale_digest()),
             _ => Ok(()),
         }
     }

@@ -171,6 +171,15 @@ fn storages(call: &Call<'_>) -> Vec<Value> {
     items
 }
 
+/// A storage as a pool shows it: seen from the entry node when it is there, else from its first node.
+pub(crate) fn storage_of_pool(call: &Call<'_>, name: &str) -> Option<Value> {
+    let storage = call.world.storages.get(name)?;
+    let entry = call.world.nodes.get_key_value(&call.world.entry).filter(|(node, _)| storage.on_node(node));
+    let (node_name, node) = entry.or_else(|| call.world.nodes.iter().find(|(node, _)| storage.on_node(node)))?;
+    let reached = node.online && !storage.offline_on.contains(node_name);
+    Some(storage_item(call, name, storage, node_name, reached))
+}
+
 fn storage_item(call: &Call<'_>, name: &str, storage: &Storage, node: &str, reached: bool) -> Value {
     let mut item = json!({
         "id": format!("storage/{node}/{name}"), "storage": name, "node": node, "type": "storage",

@@ -1,7 +1,5 @@
 //! Verified parameters and the ways to read them.
 
-#![expect(dead_code, reason = "offered to behaviours that are not written yet; remove when all of it is used")]
-
 use serde_json::{Map, Value};
 
 /// Parameters of a call, those of the path included. Scalars may be text, number or boolean, as the client sent them.

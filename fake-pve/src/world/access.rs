@@ -1,10 +1,10 @@
 //! Who may log in: `user.cfg` as [`AccessConfig`], and what it does not hold: secrets, realms, second factors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pve_catalog::permission::{AccessConfig, Token, User};
+use pve_catalog::permission::{AccessConfig, ROOT, Token, User};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -20,9 +20,42 @@ pub struct Access {
     pub tokens: BTreeMap<String, Secret>,
     /// Realms by name as their configuration; `pam` and `pve` are always there and need no entry.
     pub realms: BTreeMap<String, Map<String, Value>>,
-    /// Second factors by user, as the API keeps them, each with its secret part under `secret`.
+    /// Second factors by user, as the API keeps them, each with its secret part under `secret`: the `otpauth:` URL of a
+    /// `totp`, the hashes of the unused codes of `recovery`.
     pub tfa: BTreeMap<String, Vec<Map<String, Value>>>,
+    /// Failed second factors by user.
+    pub tfa_locks: BTreeMap<String, TfaLock>,
+    /// What the LDAP or AD server of a realm holds, by realm; a server that is not here cannot be reached.
+    pub directories: BTreeMap<String, Directory>,
 }
+
+/// How often somebody failed at the second factor, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TfaLock {
+    /// Wrong one-time passwords in a row.
+    pub totp_failures: u32,
+    /// Whether one-time passwords are refused until somebody unlocks them or a recovery code is used.
+    pub totp_locked: bool,
+    /// Wrong answers of any kind in a row.
+    pub failures: u32,
+    /// Until when every second factor is refused, in seconds.
+    pub locked_until: Option<i64>,
+}
+
+/// The content of a directory server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Directory {
+    /// Users by name without realm, with `firstname`, `lastname`, `email`, `comment` as they are synchronised.
+    pub users: BTreeMap<String, Map<String, Value>>,
+    /// Members (user names) of groups by name.
+    pub groups: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The two realms that always exist: name, which is the type too, and comment.
+const BUILTIN_REALMS: [(&str, &str); 2] =
+    [("pam", "Linux PAM standard authentication"), ("pve", "Proxmox VE authentication server")];
 
 /// A salted hash: a world that is shown or saved gives no password away.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,11 +128,95 @@ impl Access {
     pub fn check_user(&self, userid: &str, now: i64) -> Result<(), String> {
         let expired = |until: u64| until != 0 && now >= i64::try_from(until).unwrap_or(i64::MAX);
         match self.config.users.get(userid) {
-            None if userid == pve_catalog::permission::ROOT => Ok(()),
+            None if userid == ROOT => Ok(()),
             None => Err(format!("no such user ('{userid}')")),
             Some(user) if !user.enable => Err(format!("user '{userid}' is disabled")),
             Some(user) if expired(user.expire) => Err(format!("user '{userid}' access expired")),
             Some(_) => Ok(()),
         }
+    }
+
+    /// The configuration of a realm, `type` included.
+    pub fn realm(&self, name: &str) -> Option<Map<String, Value>> {
+        self.all_realms().remove(name)
+    }
+
+    /// Every realm by name; the built-in ones are always among them.
+    pub fn all_realms(&self) -> BTreeMap<String, Map<String, Value>> {
+        let mut realms = self.realms.clone();
+        for (name, comment) in BUILTIN_REALMS {
+            let realm = realms.entry(name.into()).or_default();
+            realm.insert("type".into(), json!(name));
+            realm.entry("comment").or_insert(json!(comment));
+        }
+        realms
+    }
+
+    /// Sets a password, where the realm keeps passwords.
+    ///
+    /// # Errors
+    /// An unknown realm, or one whose passwords are somewhere else.
+    pub fn store_password(&mut self, userid: &str, password: &str) -> Result<(), String> {
+        let realm = userid.rsplit_once('@').map_or("", |(_, realm)| realm);
+        let config = self.realm(realm).ok_or_else(|| format!("auth domain '{realm}' does not exist"))?;
+        match config["type"].as_str().unwrap_or_default() {
+            "pam" | "pve" => {
+                self.passwords.insert(userid.into(), Secret::new(userid, password));
+                Ok(())
+            }
+            other => Err(format!("can't set password on auth type '{other}'")),
+        }
+    }
+
+    /// Whether this is the password of a user.
+    pub fn is_password(&self, userid: &str, password: &str) -> bool {
+        self.passwords.get(userid).is_some_and(|secret| secret.is(password))
+    }
+
+    /// Removes a user with everything that is his. `root@pam` comes back without anything, as in Proxmox.
+    pub fn remove_user(&mut self, userid: &str) {
+        self.config.users.remove(userid);
+        self.passwords.retain(|owner, _| owner != userid || userid == ROOT);
+        self.tokens.retain(|full_id, _| full_id.split('!').next() != Some(userid));
+        self.tfa.remove(userid);
+        self.tfa_locks.remove(userid);
+        self.config.groups.values_mut().for_each(|group| {
+            group.users.remove(userid);
+        });
+        self.config.acl.values_mut().for_each(|acl| {
+            acl.users.remove(userid);
+        });
+    }
+
+    /// What reading the file again does: rules for roles, groups, users and tokens that are gone vanish, empty texts
+    /// too, and `root@pam` exists.
+    pub fn tidy(&mut self) {
+        let root = self.config.users.entry(ROOT.into()).or_insert_with(|| User { enable: true, ..User::default() });
+        root.enable = true;
+        for user in self.config.users.values_mut() {
+            for text in [&mut user.firstname, &mut user.lastname, &mut user.comment, &mut user.keys] {
+                *text = text.take().filter(|text| !text.is_empty());
+            }
+            let later = user.comment.is_some() || user.keys.is_some();
+            user.email = match user.email.take().filter(|email| !email.is_empty()) {
+                None if later => Some(String::new()),
+                email => email,
+            };
+        }
+        let empty = |comment: &Option<String>| comment.as_deref() == Some("");
+        self.config.groups.values_mut().filter(|group| empty(&group.comment)).for_each(|group| group.comment = None);
+        self.config.pools.values_mut().filter(|pool| empty(&pool.comment)).for_each(|pool| pool.comment = None);
+        let mut acl = std::mem::take(&mut self.config.acl);
+        for rules in acl.values_mut() {
+            rules.groups.retain(|group, _| self.config.groups.contains_key(group));
+            rules.users.retain(|userid, _| self.config.has_user(userid));
+            rules.tokens.retain(|full_id, _| self.config.token(full_id).is_some());
+            for table in [&mut rules.groups, &mut rules.users, &mut rules.tokens] {
+                table.values_mut().for_each(|grants| grants.retain(|role, _| self.config.has_role(role)));
+                table.retain(|_, grants| !grants.is_empty());
+            }
+        }
+        acl.retain(|_, rules| !rules.is_empty());
+        self.config.acl = acl;
     }
 }

@@ -46,12 +46,6 @@ impl World {
         self.access.config.pools.entry(pool.into()).or_default().vms.insert(vmid);
     }
 
-    /// Whether a node has a bridge or virtual network of this name.
-    pub fn has_bridge(&self, node: &str, bridge: &str) -> bool {
-        let of_node = self.nodes.get(node).is_some_and(|node| node.network.contains_key(bridge));
-        of_node || self.documents.get("/cluster/sdn/vnets", bridge).is_some()
-    }
-
     /// The zone whose rights guard a bridge: that of the virtual network, else `localnetwork`.
     pub fn zone_of(&self, bridge: &str) -> String {
         let vnet = self.documents.get("/cluster/sdn/vnets", bridge);
