@@ -43,7 +43,7 @@
 
 pub(crate) mod access;
 mod answer;
-mod call;
+pub(crate) mod call;
 pub(crate) mod cluster;
 pub(crate) mod firewall;
 pub(crate) mod guest;

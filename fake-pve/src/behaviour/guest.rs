@@ -1,6 +1,9 @@
 //! What both kinds of guests share: reading configurations, pending changes, rights on options and volumes.
 
 pub(crate) mod access;
+pub(crate) mod autostart;
+pub(crate) mod copy;
+pub(crate) mod destroy;
 pub(crate) mod network;
 pub(crate) mod reading;
 pub(crate) mod stage;

@@ -74,6 +74,15 @@ impl Guest {
         }
     }
 
+    /// As [`Guest::written`], for a file that is written for the first time: an empty boot order is not read back yet.
+    pub fn written_first(&mut self) {
+        let boot = self.config.get("boot").cloned();
+        self.written();
+        if let Some(boot) = boot {
+            self.config.insert("boot".into(), boot);
+        }
+    }
+
     /// Whether a volume is in use by another option or by a snapshot.
     pub fn uses(&self, volid: &str, except: &str) -> bool {
         let live = disk::disks(self.kind, &self.config);

@@ -11,7 +11,7 @@ use crate::world::disk::{Disk, is_drive, is_unused};
 use crate::world::volume::name;
 use crate::world::{GuestKind, option};
 
-pub(crate) use create::{Owner, create};
+pub(crate) use create::{Owner, SMALL, create};
 
 /// `cdrom` is another name of `ide2`.
 pub(crate) fn resolve_cdrom(param: &mut Map<String, Value>) {

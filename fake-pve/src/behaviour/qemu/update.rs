@@ -15,6 +15,8 @@ use crate::behaviour::params::split_list;
 use crate::behaviour::{Answer, Call, Data, Failure};
 use crate::world::{GuestKind, option};
 
+pub(crate) use apply::{boot_order, print_order};
+
 /// What is asked for, after the checks that need no configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
