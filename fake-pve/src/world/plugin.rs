@@ -53,7 +53,7 @@ pub static PLUGINS: [Plugin; 14] = [
         name: "btrfs",
         content: FILES,
         default_content: "images,rootdir",
-        formats: &["raw", "subvol"],
+        formats: FILE_FORMATS,
         always_shared: false,
         file_based: true,
         mounted: false,

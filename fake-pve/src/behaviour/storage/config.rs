@@ -27,6 +27,7 @@ pub(crate) fn show(call: &mut Call<'_>) -> Answer {
 
 fn shown(call: &Call<'_>, id: &str, storage: &Storage) -> Value {
     let mut shown = storage.config.clone();
+    shown.insert("content".into(), json!(storage.content().join(",")));
     if storage.shared() {
         shown.insert("shared".into(), json!(1));
     }
@@ -44,7 +45,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
         given.insert("path".into(), json!(format!("/mnt/pve/{id}")));
     }
     let mut config = Map::from_iter([("type".to_string(), json!(name))]);
-    config.extend(checked(plugin, &given)?);
+    config.extend(checked(call, plugin, &given)?);
     if let Some(key) = plugin.required().find(|key| !given.contains_key(*key)) {
         return Err(Failure::die(format!("missing value for required option '{key}'")));
     }
@@ -62,7 +63,6 @@ fn add(
     if call.world.storages.contains_key(id) {
         return Err(format!("storage ID '{id}' already defined"));
     }
-    config.entry("content").or_insert_with(|| json!(plugin.default_content));
     if plugin.name == "zfs" {
         config.entry("zfs-base-path").or_insert_with(|| json!("/dev/zvol"));
     }
@@ -112,7 +112,7 @@ fn change(call: &mut Call<'_>, id: &str) -> Result<(&'static Plugin, Map<String,
     if let Some(key) = given.keys().find(fixed) {
         return Err(format!("can't change value of fixed parameter '{key}'"));
     }
-    let new = checked(plugin, &given)?;
+    let new = checked(call, plugin, &given)?;
     for key in call.params.list("delete") {
         match plugin.option(&key).ok_or_else(|| format!("no such option '{key}'"))? {
             Need::Fixed | Need::Required => return Err(format!("unable to delete required option '{key}'")),
@@ -123,9 +123,6 @@ fn change(call: &mut Call<'_>, id: &str) -> Result<(&'static Plugin, Map<String,
             Need::Optional => storage.config.shift_remove(&key),
         };
         storage.secrets.remove(&key);
-        if key == "content" {
-            storage.config.insert(key, json!(plugin.default_content));
-        }
     }
     for key in given.keys().filter(|key| !new.contains_key(*key)) {
         storage.config.shift_remove(key);
@@ -139,7 +136,7 @@ fn change(call: &mut Call<'_>, id: &str) -> Result<(&'static Plugin, Map<String,
 /// `DELETE /storage/{storage}`.
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
     let id = call.params.text("storage");
-    locked(call, "delete", |call| {
+    let removed = locked(call, "delete", |call| {
         if !call.world.storages.contains_key(&id) {
             return Err(missing(&id).message);
         }
@@ -147,9 +144,11 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
         if call.world.storages.values().any(on_top) {
             return Err("can't remove storage - storage is used as base of another storage".into());
         }
-        call.world.storages.remove(&id);
-        Ok(())
+        Ok(call.world.storages.remove(&id))
     })?;
+    if let Some(removed) = removed.filter(|_| id == "local") {
+        call.world.storages.insert(id.clone(), Storage::default_local(removed.size, removed.used_otherwise));
+    }
     let access = &mut call.world.access.config;
     access.acl.remove(&format!("/storage/{id}"));
     for pool in access.pools.values_mut() {
@@ -167,7 +166,17 @@ fn locked<T>(
     if call.world.no_quorum {
         return Err(Failure::die(format!("{word} storage failed: cfs-lock 'file-storage_cfg' error: no quorum!")));
     }
-    act(call).map_err(|error| Failure::die(format!("{word} storage failed: {error}")))
+    let before: Vec<String> = call.world.storages.keys().cloned().collect();
+    let done = act(call).map_err(|error| Failure::die(format!("{word} storage failed: {error}")))?;
+    // What was read before is written with its default content, and `local` with it.
+    for id in before {
+        if let Some(storage) = call.world.storages.get_mut(&id) {
+            let content = storage.content().join(",");
+            storage.config.entry("content").or_insert_with(|| json!(content));
+            storage.implicit = false;
+        }
+    }
+    Ok(done)
 }
 
 /// Options as they were given, typed, and the secrets among them.
@@ -178,7 +187,7 @@ fn apart(call: &Call<'_>, plugin: &Plugin) -> (Map<String, Value>, Map<String, V
 }
 
 /// What is kept of given options. Empty values and switched-off flags that mean nothing are left out.
-fn checked(plugin: &Plugin, given: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+fn checked(call: &Call<'_>, plugin: &Plugin, given: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     let mut kept = Map::new();
     for (key, value) in given {
         let text = option::text(value);
@@ -188,7 +197,7 @@ fn checked(plugin: &Plugin, given: &Map<String, Value>) -> Result<Map<String, Va
         if plugin.option(key).is_none() {
             return Err(format!("unexpected property '{key}'"));
         }
-        if text.contains(['\n', '\r']) {
+        if call.params.text(key).contains(['\n', '\r']) {
             return Err("property contains a line feed".into());
         }
         let value = match key.as_str() {
