@@ -29,6 +29,7 @@ pub mod size;
 pub mod storage;
 pub mod task;
 pub mod volume;
+pub mod web;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,7 @@ pub use sdn::Sdn;
 pub use server::Server;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
+pub use web::WebFile;
 
 /// The version answers of a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +84,8 @@ pub struct World {
     pub storages: BTreeMap<String, Storage>,
     /// Machines outside the cluster that serve storage, by host name or address.
     pub servers: BTreeMap<String, Server>,
+    /// Files on the Internet by URL, as far as they are known.
+    pub web: BTreeMap<String, WebFile>,
     /// Volumes by place: [`World::place`] of their storage, then volid.
     pub volumes: BTreeMap<String, BTreeMap<String, Volume>>,
     /// Tasks, oldest first.

@@ -3,6 +3,7 @@
 mod access;
 mod client;
 mod cluster;
+mod fetch;
 mod generic;
 mod import;
 mod pipeline;

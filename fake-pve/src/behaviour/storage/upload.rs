@@ -51,7 +51,7 @@ pub(crate) fn upload(call: &mut Call<'_>) -> Answer {
 }
 
 /// A storage that a node may use, before anybody looks whether it answers.
-fn enabled<'c>(call: &'c Call<'_>, node: &str, id: &str) -> Result<&'c crate::world::Storage, Failure> {
+pub(crate) fn enabled<'c>(call: &'c Call<'_>, node: &str, id: &str) -> Result<&'c crate::world::Storage, Failure> {
     let storage = call.world.storages.get(id).ok_or_else(|| super::config::missing(id))?;
     if storage.disabled() {
         return Err(Failure::die(format!("storage '{id}' is disabled")));
