@@ -2,12 +2,13 @@
 //!
 //! [`Session`] is a small MCP client of its own (JSON lines), so that the server is not judged by its own library.
 //! [`Stage`] is one cluster with one server in front of it; each trial has its own. [`trial`] says what must hold for
-//! every tool; `tests/trials.rs` runs it for each one by name.
+//! every tool; `tests/trials.rs` runs it for each one by name, and the program `conformance run` for any server.
 
 pub mod expected;
+pub mod report;
 pub mod session;
 pub mod stage;
 pub mod trial;
 
 pub use session::Session;
-pub use stage::{Gates, Stage};
+pub use stage::{Gates, Stage, Subject};

@@ -1,2 +1,76 @@
-//! stub
-fn main() {}
+//! `conformance run -- COMMAND`: drives any MCP server that takes pvemcp's variables against the fake, tool by tool.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use conformance::report::{Report, Row, Verdict};
+use conformance::{Subject, expected, trial};
+use pve_catalog::{Catalog, Method};
+
+/// Drives every tool of an MCP server for Proxmox against a fake cluster.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// One trial per tool, each on a cluster of its own; exit status 1 when one fails
+    Run {
+        /// Only tools whose name contains this
+        #[arg(long, default_value = "")]
+        only: String,
+        /// Write the whole report as JSON
+        #[arg(long)]
+        json: Option<PathBuf>,
+        /// Write the whole report as JUnit XML
+        #[arg(long)]
+        junit: Option<PathBuf>,
+        /// The server and its arguments; without one, this build's own server
+        #[arg(last = true)]
+        server: Vec<String>,
+    },
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Command::Run { only, json, junit, server } = Cli::parse().command;
+    let subject = if server.is_empty() { Subject::Here } else { Subject::Program(server) };
+    let report = run(&subject, &only).await;
+    print(&report.table());
+    let files = [(json, report.json()), (junit, report.junit())];
+    for (file, text) in files.into_iter().filter_map(|(file, text)| Some((file?, text))) {
+        if let Err(error) = std::fs::write(&file, text) {
+            print(&format!("{} cannot be written: {error}\n", file.display()));
+            return ExitCode::FAILURE;
+        }
+    }
+    if report.count(Verdict::Failed) == 0 && !report.rows.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn run(subject: &Subject, only: &str) -> Report {
+    let known = expected::not_modelled().tools;
+    let methods = Catalog::embedded().methods().iter().filter_map(|method| Some((method, method.tool?)));
+    let mut wanted: Vec<(&Method, &str)> = methods.filter(|(_, tool)| tool.contains(only)).collect();
+    wanted.sort_by_key(|(_, tool)| *tool);
+    let mut rows = Vec::new();
+    for (method, tool) in wanted {
+        let (verdict, detail) = match trial::of_tool(subject, method, tool).await {
+            Ok(called) if !called.is_error => (Verdict::Passed, String::new()),
+            Ok(_) if known.contains_key(tool) => (Verdict::NotModelled, known[tool].clone()),
+            Ok(called) => (Verdict::Failed, called.raw),
+            Err(problem) => (Verdict::Failed, problem),
+        };
+        rows.push(Row { tool: tool.into(), method: method.key(), verdict, detail });
+    }
+    Report { rows }
+}
+
+/// A reader that went away is no error.
+fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
+use tokio::process::Child;
 
 /// The newest revision with a handshake.
 const REVISION: &str = "2025-11-25";
@@ -35,6 +36,8 @@ pub struct Session {
     input: Box<dyn AsyncWrite + Send + Unpin>,
     output: Lines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
     next_id: u64,
+    /// The server, when it is a process of ours: it ends with the session.
+    _child: Option<Child>,
 }
 
 /// What a tool answered.
@@ -65,12 +68,19 @@ impl Session {
         input: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<Session, SessionError> {
         let output: Box<dyn AsyncRead + Send + Unpin> = Box::new(output);
-        let mut session = Session { input: Box::new(input), output: BufReader::new(output).lines(), next_id: 1 };
+        let mut session =
+            Session { input: Box::new(input), output: BufReader::new(output).lines(), next_id: 1, _child: None };
         let client = json!({"name": "conformance", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
         session.request("initialize", hello).await?;
         session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
         Ok(session)
+    }
+
+    /// Keeps a child process as long as the session.
+    pub fn holding(mut self, child: Child) -> Session {
+        self._child = Some(child);
+        self
     }
 
     /// One request and its result; notifications in between are passed over.

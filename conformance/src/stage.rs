@@ -1,12 +1,14 @@
-//! One cluster with one server in front of it, in this process: the server speaks MCP over a pipe, the cluster HTTPS.
+//! One cluster with one server in front of it: in this process over a pipe, or any program on its standard streams.
 
 use std::collections::HashMap;
+use std::process::Stdio;
 
 use fake_pve::{FakePve, Scenario};
 use pve_catalog::Method;
 use pvemcp::config::{Purpose, Settings};
 use pvemcp::mcp;
 use pvemcp::server::Server;
+use tokio::process::Command;
 
 use crate::session::{Session, SessionError};
 
@@ -61,9 +63,22 @@ pub enum StageError {
     /// The server's settings.
     #[error("the server refuses its settings: {0}")]
     Settings(String),
+    /// The program that is judged.
+    #[error("{0}")]
+    Program(String),
     /// The connection between client and server.
     #[error(transparent)]
     Session(#[from] SessionError),
+}
+
+/// Which server is judged.
+#[derive(Clone, Debug, Default)]
+pub enum Subject {
+    /// This build's own, in this process.
+    #[default]
+    Here,
+    /// Any MCP server that takes pvemcp's variables and speaks on stdio: program and arguments.
+    Program(Vec<String>),
 }
 
 /// A cluster, a server, a client.
@@ -72,6 +87,7 @@ pub struct Stage {
     pub fake: FakePve,
     /// The client.
     pub session: Session,
+    subject: Subject,
 }
 
 impl Stage {
@@ -79,20 +95,20 @@ impl Stage {
     ///
     /// # Errors
     /// When one of the three does not start.
-    pub async fn set(gates: Gates) -> Result<Stage, StageError> {
-        Stage::of(FakePve::builder().scenario(Scenario::cluster()).start().await?, &gates.variables()).await
+    pub async fn set(subject: &Subject, gates: Gates) -> Result<Stage, StageError> {
+        Stage::with(subject, &gates.variables()).await
     }
 
     /// As [`Stage::set`], for one method: with a login where it refuses tokens or is for `root@pam` alone.
     ///
     /// # Errors
     /// As [`Stage::set`].
-    pub async fn for_method(method: &Method) -> Result<Stage, StageError> {
+    pub async fn for_method(subject: &Subject, method: &Method) -> Result<Stage, StageError> {
         let mut variables = Gates::ALL.variables();
         if !method.allow_token || method.permissions().is_empty() {
             variables.push(("PROXMOX_USERNAME".into(), "root@pam".into()));
         }
-        Stage::of(FakePve::builder().scenario(Scenario::cluster()).start().await?, &variables).await
+        Stage::with(subject, &variables).await
     }
 
     /// The same cluster seen by a server with other gates: a second connection to it.
@@ -100,16 +116,13 @@ impl Stage {
     /// # Errors
     /// As [`Stage::set`].
     pub async fn second(&self, gates: Gates) -> Result<Session, StageError> {
-        connect(&self.fake, &gates.variables()).await
+        connect(&self.subject, &self.fake, &gates.variables()).await
     }
 
-    /// A server with some variables in front of a cluster.
-    ///
-    /// # Errors
-    /// As [`Stage::set`].
-    pub async fn of(fake: FakePve, variables: &[(String, String)]) -> Result<Stage, StageError> {
-        let session = connect(&fake, variables).await?;
-        Ok(Stage { fake, session })
+    async fn with(subject: &Subject, variables: &[(String, String)]) -> Result<Stage, StageError> {
+        let fake = FakePve::builder().scenario(Scenario::cluster()).start().await?;
+        let session = connect(subject, &fake, variables).await?;
+        Ok(Stage { fake, session, subject: subject.clone() })
     }
 
     /// Paths and verbs of the requests since the last time this was asked.
@@ -120,7 +133,7 @@ impl Stage {
     }
 }
 
-async fn connect(fake: &FakePve, variables: &[(String, String)]) -> Result<Session, StageError> {
+async fn connect(subject: &Subject, fake: &FakePve, variables: &[(String, String)]) -> Result<Session, StageError> {
     let mut env: HashMap<String, String> = variables.iter().cloned().collect();
     env.insert("PROXMOX_URL".into(), fake.url());
     match env.contains_key("PROXMOX_USERNAME") {
@@ -128,7 +141,14 @@ async fn connect(fake: &FakePve, variables: &[(String, String)]) -> Result<Sessi
         false => env.insert("PROXMOX_TOKEN".into(), fake.token()),
     };
     env.insert("PROXMOX_FINGERPRINT".into(), fake.fingerprint().into());
-    env.entry("PROXMOX_TOOLSETS".into()).or_insert_with(|| "all".into());
+    env.insert("PROXMOX_TOOLSETS".into(), "all".into());
+    match subject {
+        Subject::Here => here(&env).await,
+        Subject::Program(command) => program(command, &env).await,
+    }
+}
+
+async fn here(env: &HashMap<String, String>) -> Result<Session, StageError> {
     let names: Vec<String> = env.keys().cloned().collect();
     let told = |errors: Vec<pvemcp::config::ConfigError>| {
         StageError::Settings(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
@@ -140,4 +160,27 @@ async fn connect(fake: &FakePve, variables: &[(String, String)]) -> Result<Sessi
     tokio::spawn(mcp::stdio::serve_on(server, reader, writer));
     let (reader, writer) = tokio::io::split(ours);
     Ok(Session::open(reader, writer).await?)
+}
+
+/// The program gets pvemcp's variables and nothing else of this environment but its search path and home.
+async fn program(command: &[String], env: &HashMap<String, String>) -> Result<Session, StageError> {
+    let (name, arguments) = command.split_first().ok_or(StageError::Program("no program was named".into()))?;
+    let inherited = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot"];
+    #[expect(clippy::disallowed_methods, reason = "what a child needs to run at all")]
+    let inherited = inherited.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let mut child = Command::new(name)
+        .args(arguments)
+        .env_clear()
+        .envs(inherited)
+        .envs(env)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| StageError::Program(format!("{name} does not start: {error}")))?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(StageError::Program(format!("{name} has no standard streams")));
+    };
+    Ok(Session::open(output, input).await?.holding(child))
 }

@@ -5,7 +5,19 @@ use pve_catalog::{Catalog, Gate, Method, Verb, example};
 use serde_json::{Map, Value, json};
 
 use crate::session::Called;
-use crate::stage::{Gates, Stage, StageError};
+use crate::stage::{Gates, Stage, StageError, Subject};
+
+/// Everything that must hold for one tool, apart from whether its smallest call succeeds: that is the answer.
+///
+/// # Errors
+/// What does not hold.
+pub async fn of_tool(subject: &Subject, method: &Method, tool: &str) -> Result<Called, String> {
+    let mut stage = Stage::for_method(subject, method).await.map_err(|error| error.to_string())?;
+    refuses_unknown_arguments(&mut stage, method, tool).await?;
+    dry_run_sends_nothing(&mut stage, method, tool).await?;
+    refused_when_closed(&stage, method, tool).await?;
+    smallest_call(&mut stage, method, tool).await.map_err(|error| error.to_string())
+}
 
 /// An argument that no method takes.
 const UNHEARD_OF: &str = "frobnicate";

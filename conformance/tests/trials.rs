@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use conformance::{Gates, Stage, expected, trial};
+use conformance::{Gates, Stage, Subject, expected, trial};
 use libtest_mimic::{Arguments, Failed, Trial};
 use pve_catalog::{Catalog, Method};
 
@@ -36,11 +36,7 @@ fn blocking(work: impl Future<Output = Result<(), String>>) -> Result<(), Failed
 }
 
 async fn one_tool(method: &'static Method, tool: &'static str, not_modelled: Option<String>) -> Result<(), String> {
-    let mut stage = Stage::for_method(method).await.map_err(|error| error.to_string())?;
-    trial::refuses_unknown_arguments(&mut stage, method, tool).await?;
-    trial::dry_run_sends_nothing(&mut stage, method, tool).await?;
-    trial::refused_when_closed(&stage, method, tool).await?;
-    let called = trial::smallest_call(&mut stage, method, tool).await.map_err(|error| error.to_string())?;
+    let called = trial::of_tool(&Subject::Here, method, tool).await?;
     match (called.is_error, not_modelled) {
         (false, None) | (true, Some(_)) => Ok(()),
         (false, Some(reason)) => Err(format!("it works now: take it off not-modelled.toml ({reason})")),
@@ -50,7 +46,7 @@ async fn one_tool(method: &'static Method, tool: &'static str, not_modelled: Opt
 
 /// For every combination of gates: the list over MCP is exactly what the gates open.
 async fn lists_follow_gates() -> Result<(), String> {
-    let stage = Stage::set(Gates::default()).await.map_err(|error| error.to_string())?;
+    let stage = Stage::set(&Subject::Here, Gates::default()).await.map_err(|error| error.to_string())?;
     for gates in Gates::every() {
         let mut session = stage.second(gates).await.map_err(|error| error.to_string())?;
         let tools = session.tools().await.map_err(|error| error.to_string())?;

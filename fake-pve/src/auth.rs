@@ -24,6 +24,8 @@ pub const FAILED: &str = "Authentication failed!";
 pub(crate) struct Keys {
     ticket: [u8; 32],
     csrf: [u8; 32],
+    /// Certificate of the cluster's authority as PEM: what consoles are given to verify their connection.
+    pub ca: String,
 }
 
 /// Credentials as a request carries them.
@@ -44,7 +46,7 @@ pub(crate) struct Identity {
 
 impl Keys {
     pub fn random() -> Keys {
-        Keys { ticket: rand::random(), csrf: rand::random() }
+        Keys { ticket: rand::random(), csrf: rand::random(), ca: String::new() }
     }
 
     /// A ticket of a user: `PVE:root@pam:65A0B1C2::…`.

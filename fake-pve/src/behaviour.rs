@@ -42,18 +42,27 @@
 //! behaviour; registering one replaces it.
 
 pub(crate) mod access;
+pub(crate) mod agent;
 mod answer;
+pub(crate) mod bulk;
 pub(crate) mod call;
 pub(crate) mod cluster;
+pub(crate) mod console;
 pub(crate) mod firewall;
 pub(crate) mod guest;
+pub(crate) mod interfaces;
 pub(crate) mod lock;
 pub(crate) mod lxc;
+pub(crate) mod migrate;
+pub(crate) mod monitor;
 pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod pools;
 pub(crate) mod qemu;
+pub(crate) mod rrd;
 pub(crate) mod services;
+pub(crate) mod snapshot;
+pub(crate) mod status;
 pub(crate) mod storage;
 pub(crate) mod table;
 pub(crate) mod tasks;

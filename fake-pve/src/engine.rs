@@ -57,8 +57,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn new(state: State, control_token: String) -> Arc<Shared> {
-        Arc::new(Shared { state: Mutex::new(state), keys: Keys::random(), control_token })
+    pub fn new(state: State, control_token: String, ca: &str) -> Arc<Shared> {
+        let mut keys = Keys::random();
+        keys.ca = ca.into();
+        Arc::new(Shared { state: Mutex::new(state), keys, control_token })
     }
 
     /// Takes the lock. Every task that is due is finished first.

@@ -187,7 +187,7 @@ impl Builder {
 
         let (workers, journal, faults) = Default::default();
         let state = State { world, clock, workers, journal, faults };
-        let shared = Shared::new(state, Random(rand::random()).hex(32));
+        let shared = Shared::new(state, Random(rand::random()).hex(32), ca.pem());
         let handler = Arc::clone(&shared);
         let server = http::serve(listener, leaf.config, move |request| engine::answer(Arc::clone(&handler), request));
         let task = tokio::spawn(server);

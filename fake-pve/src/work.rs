@@ -3,9 +3,7 @@
 //! A behaviour describes a task with [`NewTask`]; [`Workers`] keeps its closures beside the world. Nothing runs in the
 //! background: whoever takes the lock first lets [`Workers::settle`] finish what is due at that moment, in order.
 
-#![expect(dead_code, reason = "offered to behaviours that are not written yet; remove when all of it is used")]
-
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use pve_catalog::upid::Upid;
@@ -24,6 +22,7 @@ pub(crate) struct NewTask {
     lasts: Duration,
     lines: Vec<(Duration, String)>,
     begin: Option<Act>,
+    steps: Vec<(Duration, Act)>,
     finish: Option<Act>,
     undo: Option<Act>,
 }
@@ -83,6 +82,7 @@ impl NewTask {
             lasts: Duration::from_secs(3),
             lines: Vec::new(),
             begin: None,
+            steps: Vec::new(),
             finish: None,
             undo: None,
         }
@@ -111,6 +111,16 @@ impl NewTask {
         self
     }
 
+    /// What happens some time after its start, while it runs. An error ends it then.
+    pub fn step(
+        mut self,
+        after: Duration,
+        act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static,
+    ) -> NewTask {
+        self.steps.push((after, Box::new(act)));
+        self
+    }
+
     /// What happens when its time is over: the change itself. Locks that `begin` took are already released.
     pub fn finish(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
         self.finish = Some(Box::new(act));
@@ -126,6 +136,8 @@ impl NewTask {
 
 #[derive(Default)]
 struct Work {
+    /// What is still to come while it runs, the next one first, with its moment in milliseconds.
+    steps: VecDeque<(i64, Act)>,
     finish: Option<Act>,
     undo: Option<Act>,
 }
@@ -182,7 +194,10 @@ impl Workers {
             warnings: 0,
             locks: Vec::new(),
         });
-        self.works.insert(upid.clone(), Work { finish: task.finish, undo: task.undo });
+        let mut steps: Vec<(i64, Act)> =
+            task.steps.into_iter().map(|(after, act)| (now_ms + millis(after), act)).collect();
+        steps.sort_by_key(|(at_ms, _)| *at_ms);
+        self.works.insert(upid.clone(), Work { steps: steps.into(), finish: task.finish, undo: task.undo });
         if let Some(begin) = task.begin
             && let Err(error) = self.act(world, now_ms, &upid, begin)
         {
@@ -192,23 +207,49 @@ impl Workers {
         upid
     }
 
-    /// Ends every task whose time is over, in the order of their ends.
+    /// Does every step that is due and ends every task whose time is over, in the order of their moments.
     pub fn settle(&mut self, world: &mut World, now_ms: i64) {
         loop {
-            let due = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
-            let Some(first) = due.min_by_key(|task| task.ends_ms) else { return };
-            let (upid, ends_ms) = (first.upid.clone(), first.ends_ms);
-            let work = self.works.remove(&upid).unwrap_or_default();
+            let ended = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
+            let ended = ended.min_by_key(|task| task.ends_ms).map(|task| (task.ends_ms, task.upid.clone()));
+            let until = ended.as_ref().map_or(now_ms, |(ends_ms, _)| *ends_ms);
+            if let Some((at_ms, upid, step)) = self.next_step(until) {
+                if let Err(error) = self.act(world, at_ms, &upid, step) {
+                    self.break_off(world, at_ms, &upid, Err(error));
+                }
+                continue;
+            }
+            let Some((ends_ms, upid)) = ended else { return };
+            let finish = self.works.get_mut(&upid).and_then(|work| work.finish.take());
             release_locks(world, &upid);
-            let mut result = Ok(());
-            if let Some(finish) = work.finish {
-                result = self.act(world, ends_ms, &upid, finish);
+            let result = finish.map_or(Ok(()), |finish| self.act(world, ends_ms, &upid, finish));
+            match result {
+                Ok(()) => {
+                    self.works.remove(&upid);
+                    self.end(world, ends_ms, &upid, Ok(()));
+                }
+                Err(_) => self.break_off(world, ends_ms, &upid, result),
             }
-            if let (Err(_), Some(undo)) = (&result, work.undo) {
-                let _undone = self.act(world, ends_ms, &upid, undo);
-            }
-            self.end(world, ends_ms, &upid, result);
         }
+    }
+
+    /// The first step up to a moment.
+    fn next_step(&mut self, until_ms: i64) -> Option<(i64, String, Act)> {
+        let firsts = self.works.iter().filter_map(|(upid, work)| Some((work.steps.front()?.0, upid)));
+        let (at_ms, upid) = firsts.filter(|(at_ms, _)| *at_ms <= until_ms).min()?;
+        let upid = upid.clone();
+        let (_, act) = self.works.get_mut(&upid)?.steps.pop_front()?;
+        Some((at_ms, upid, act))
+    }
+
+    /// Ends a task before it is done: what it began is taken back.
+    fn break_off(&mut self, world: &mut World, at_ms: i64, upid: &str, result: Result<(), String>) {
+        let work = self.works.remove(upid).unwrap_or_default();
+        release_locks(world, upid);
+        if let Some(undo) = work.undo {
+            let _undone = self.act(world, at_ms, upid, undo);
+        }
+        self.end(world, at_ms, upid, result);
     }
 
     /// Stops a running task the way a signal does. Nothing happens when it is over.
@@ -216,12 +257,7 @@ impl Workers {
         let Some(task) = world.tasks.iter().find(|task| task.upid == upid && task.running()) else { return };
         let vzdump = task.worker_type == "vzdump";
         let text = if vzdump { "interrupted by signal" } else { "received interrupt" };
-        let work = self.works.remove(upid).unwrap_or_default();
-        release_locks(world, upid);
-        if let Some(undo) = work.undo {
-            let _undone = self.act(world, now_ms, upid, undo);
-        }
-        self.end(world, now_ms, upid, Err(text.into()));
+        self.break_off(world, now_ms, upid, Err(text.into()));
     }
 
     fn act(&mut self, world: &mut World, at_ms: i64, upid: &str, act: Act) -> Result<(), String> {
@@ -378,5 +414,33 @@ mod tests {
         assert_eq!(world.tasks[0].log_at(i64::MAX), ["locked", "WARN: a disk stays", "TASK WARNINGS: 1"]);
         assert_eq!((last(&world).worker_type.as_str(), last(&world).exitstatus.as_deref()), ("qmstart", Some("OK")));
         assert_eq!(json!(world.guests[&100].status), json!("running"));
+    }
+
+    #[test]
+    fn steps_come_in_their_order_and_die_with_their_task() {
+        let (mut world, mut workers) = (Scenario::one_vm().world, Workers::default());
+        let say = |text: &'static str| {
+            move |run: &mut Run<'_>| {
+                run.log(text);
+                Ok(())
+            }
+        };
+        let second = Duration::from_secs(1);
+        let one = NewTask::new("pve1", "root@pam", "one", "")
+            .lasts(4 * second)
+            .step(3 * second, say("three"))
+            .step(second, say("one"));
+        let two = NewTask::new("pve1", "root@pam", "two", "")
+            .lasts(9 * second)
+            .step(2 * second, |_| Err("broken".into()))
+            .step(3 * second, say("never"));
+        workers.start(&mut world, NOW_MS, one);
+        workers.start(&mut world, NOW_MS, two);
+        workers.settle(&mut world, NOW_MS + 20_000);
+        let text = |at: usize| {
+            world.tasks[at].log.iter().map(|line| (line.at_ms - NOW_MS, line.text.as_str())).collect::<Vec<_>>()
+        };
+        assert_eq!(text(0), [(1000, "one"), (3000, "three"), (4000, "TASK OK")]);
+        assert_eq!(text(1), [(2000, "TASK ERROR: broken")]);
     }
 }

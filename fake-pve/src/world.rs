@@ -6,18 +6,24 @@
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;
+pub mod address;
 pub mod conf;
 mod crypt;
+pub mod curve;
 pub mod disk;
 pub mod document;
+pub mod drive;
+pub mod feature;
 pub mod file;
 pub mod firewall;
 pub mod guest;
+pub mod ha;
 pub mod mount;
 pub mod node;
 pub mod option;
 pub mod pending;
 pub mod plugin;
+pub mod power;
 pub mod random;
 pub mod relation;
 pub mod retention;
@@ -26,6 +32,7 @@ pub mod section;
 pub mod section_type;
 pub mod server;
 pub mod size;
+pub mod snapshot;
 pub mod storage;
 pub mod task;
 pub mod volume;

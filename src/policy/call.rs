@@ -70,6 +70,12 @@ impl ApiCall {
         Ok(ApiCall { verb, method: None, path, values: Vec::new(), params })
     }
 
+    /// The same request with one more parameter.
+    pub fn with_param(mut self, name: &str, value: &str) -> ApiCall {
+        self.params.push((name.into(), value.into()));
+        self
+    }
+
     /// The verb.
     pub fn verb(&self) -> Verb {
         self.verb

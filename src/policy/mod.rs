@@ -91,17 +91,29 @@ impl Policy {
     /// # Errors
     /// A fault that says which variable to set, or why nothing helps.
     pub fn admit(&self, call: ApiCall, dry_run: bool) -> Result<Admission<ApiCall>, Fault> {
-        let judgement = self.judge(&call);
-        if !self.opens(judgement.gate, call.verb()) {
-            return Err(self.closed(&call, &judgement));
+        match self.consider(&call, dry_run)? {
+            true => Ok(Admission::Go(Permit::grant(call))),
+            false => Ok(Admission::Dry(call)),
         }
-        if let Some(why) = protected::touches(&call, &self.access.protected_vmids) {
+    }
+
+    /// What [`Policy::admit`] would say, without a permit: whether the request would be sent (true) or only shown. For
+    /// reads that prepare a write: nothing is read for a write that is refused anyway.
+    ///
+    /// # Errors
+    /// As [`Policy::admit`].
+    pub fn consider(&self, call: &ApiCall, dry_run: bool) -> Result<bool, Fault> {
+        let judgement = self.judge(call);
+        if !self.opens(judgement.gate, call.verb()) {
+            return Err(self.closed(call, &judgement));
+        }
+        if let Some(why) = protected::touches(call, &self.access.protected_vmids) {
             return Err(Fault::new(Code::ProtectedGuest, format!("{} {} is refused: {why}", call.verb(), call.path()))
                 .hint("PROXMOX_PROTECTED_VMIDS lists the guests that are not to be changed; a person can change it"));
         }
-        redact::refuse_masked(&call)?;
+        redact::refuse_masked(call)?;
         if !call.is_read() && (dry_run || self.access.dry_run) {
-            return Ok(Admission::Dry(call));
+            return Ok(false);
         }
         if judgement.destructive && self.access.confirm_fallback == ConfirmFallback::Deny {
             return Err(Fault::new(
@@ -110,7 +122,7 @@ impl Policy {
             )
             .hint("PROXMOX_CONFIRM_FALLBACK=deny refuses it; a person can do it in the web interface or set `allow`"));
         }
-        Ok(Admission::Go(Permit::grant(call)))
+        Ok(true)
     }
 
     /// The gate of a blocked method that `PROXMOX_UNBLOCK` opens. A blocked GET never opens.

@@ -7,6 +7,7 @@ pub mod api;
 pub mod arguments;
 pub mod context;
 pub mod generated;
+mod guest_config;
 pub mod nearest;
 pub mod offer;
 pub mod parameter;

@@ -11,7 +11,7 @@ use crate::redact::{self, View};
 use crate::tools::arguments::Options;
 use crate::tools::context::Outcome;
 use crate::tools::result::is_untrusted;
-use crate::tools::{Ctx, Reply};
+use crate::tools::{Ctx, Reply, guest_config};
 
 impl Ctx {
     /// Sends a request and makes the reply: `{data, total?}` for a read, `{upid, task, sent}` or `{data, sent}` for a write,
@@ -24,10 +24,13 @@ impl Ctx {
         let path = call.path().to_string();
         let starts_task = call.method().is_none_or(|method| method.task);
         let view = View::of(&call, self.cluster().policy.access());
+        let (call, decided) = guest_config::decide(self, call, options.dry_run).await?;
         let sent = redact::request(&call);
-        let answer = match self.api(call, options.dry_run).await? {
-            Outcome::Data(answer) => answer,
-            Outcome::Dry(call) => return Ok(dry(&call, options)),
+        let answer = match (self.api(call, options.dry_run).await, &decided) {
+            (Ok(Outcome::Data(answer)), _) => answer,
+            (Ok(Outcome::Dry(call)), _) => return Ok(dry(&call, options)),
+            (Err(fault), Some(decided)) => return Err(decided.explain(self, fault).await),
+            (Err(fault), None) => return Err(fault),
         };
         let mut result = Map::new();
         if !reads && let Some(upid) = answer.data.as_str().filter(|text| starts_task && text.starts_with("UPID:")) {
@@ -43,6 +46,9 @@ impl Ctx {
         }
         result.extend(answer.total.map(|total| ("total".to_string(), total.into())));
         result.extend(answer.changes.map(|changes| ("changes".to_string(), view.value(&changes).value)));
+        if let Some(decided) = decided {
+            result.insert("change".into(), decided.outcome(self).await);
+        }
         if !reads {
             result.insert("sent".into(), sent);
             remarks(&mut result, options);

@@ -13,6 +13,8 @@ mod policy;
 mod readme;
 mod redaction;
 mod registry;
+#[cfg(feature = "rehearse")]
+mod rehearse;
 mod scripted;
 mod served;
 mod session;

@@ -116,6 +116,14 @@ impl Call<'_> {
         }
     }
 
+    /// Somebody waits for a moment: in automatic time the clock runs to it.
+    pub fn look_at_moment(&mut self, moment_ms: i64) {
+        if self.clock.runs_to_end() {
+            self.clock.run_to_ms(moment_ms);
+            self.workers.settle(self.world, self.clock.now_ms());
+        }
+    }
+
     /// Stops a running task.
     pub fn stop_task(&mut self, upid: &str) {
         let now_ms = self.now_ms();

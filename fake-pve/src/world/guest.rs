@@ -1,6 +1,6 @@
 //! A guest: a virtual machine or a container, with its configuration, pending changes and snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -73,6 +73,8 @@ pub struct Agent {
     pub passwords: BTreeMap<String, String>,
     /// Answers that replace the built-in ones, by command (`get-osinfo`).
     pub answers: BTreeMap<String, Value>,
+    /// Commands that never answer (`get-fsinfo`, `exec`): the call ends in a timeout.
+    pub hangs: BTreeSet<String>,
 }
 
 /// A snapshot: the configuration at its time, and its place in the tree.
@@ -198,6 +200,14 @@ impl Guest {
     /// Whether it is a template.
     pub fn template(&self) -> bool {
         self.option("template").as_deref() == Some("1")
+    }
+
+    /// Whether the option `agent` is on.
+    pub fn agent_enabled(&self) -> bool {
+        let option = self.option("agent").unwrap_or_default();
+        option
+            .split(',')
+            .any(|part| matches!(part.strip_prefix("enabled=").unwrap_or(part), "1" | "yes" | "on" | "true"))
     }
 
     /// The lock of the configuration.

@@ -82,6 +82,11 @@ impl Api {
         self.send(self.http.post(self.at(path)).form(&form)).await
     }
 
+    /// A form whose keys may repeat.
+    pub async fn post_pairs(&self, path: &str, pairs: &[(&str, &str)]) -> Got {
+        self.send(self.http.post(self.at(path)).form(pairs)).await
+    }
+
     /// A form.
     pub async fn put(&self, path: &str, form: Value) -> Got {
         self.send(self.http.put(self.at(path)).form(&form)).await

@@ -1,15 +1,23 @@
 //! fake-pve from outside: over HTTPS, the way clients see it.
 
 mod access;
+mod agent;
+mod bulk;
 mod client;
 mod cluster;
+mod console;
 mod fetch;
 mod generic;
 mod import;
+mod migrate;
 mod pipeline;
+mod power;
 mod program;
 mod replay;
+mod snapshot;
+mod statistics;
 mod storage;
+mod task;
 mod tasks;
 mod upload;
 mod volumes;

@@ -1,0 +1,92 @@
+//! Consoles as tickets, and what a monitor says.
+
+use fake_pve::{FakePve, Mode, Scenario};
+use serde_json::json;
+
+use crate::client::Api;
+use crate::task::status;
+
+async fn cluster(mode: Mode) -> (FakePve, Api) {
+    let scenario = Scenario::one_vm().running(100).ct(200, "pve1", json!({}));
+    let pve = FakePve::builder().scenario(scenario).clock(mode).start().await.expect("a cluster");
+    let api = Api::root(&pve).await;
+    (pve, api)
+}
+
+#[tokio::test]
+async fn a_ticket_opens_one_console_for_a_short_time() {
+    let (pve, api) = cluster(Mode::Manual).await;
+    let got = api.post("/nodes/pve1/qemu/100/vncproxy", json!({"websocket": 1})).await;
+    let vnc = got.data();
+    assert_eq!((&vnc["user"], &vnc["port"], &vnc["password"]), (&json!("root@pam"), &json!(5900), &json!(null)));
+    assert_eq!(vnc["cert"].as_str(), Some(pve.ca_pem()));
+    let ticket = vnc["ticket"].as_str().expect("a ticket").to_string();
+    assert!(ticket.starts_with("PVEVNC:"), "{ticket}");
+    let socket = async |vmid: u32, ticket: &str| {
+        let request = api.http.get(api.at(&format!("/nodes/pve1/qemu/{vmid}/vncwebsocket")));
+        api.send(request.query(&[("port", "5900"), ("vncticket", ticket)])).await
+    };
+    assert_eq!(socket(100, &ticket).await.data(), &json!({"port": "5900"}));
+    let got = socket(101, &ticket).await;
+    assert_eq!((got.status, got.reason.as_str()), (401, "permission denied - invalid PVEVNC ticket"));
+    pve.advance(std::time::Duration::from_secs(41));
+    assert_eq!(socket(100, &ticket).await.status, 401);
+    assert_eq!(status(&api, vnc["upid"].as_str().expect("a UPID")).await, "connection timed out");
+}
+
+#[tokio::test]
+async fn each_console_has_its_own_shape() {
+    let (_pve, api) = cluster(Mode::Auto).await;
+    let keys = |value: &serde_json::Value| {
+        value.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let mut vm =
+        keys(api.post("/nodes/pve1/qemu/100/vncproxy", json!({"websocket": 1, "generate-password": 1})).await.data());
+    vm.sort_unstable();
+    assert_eq!(vm, ["cert", "password", "port", "ticket", "upid", "user"]);
+    let got = api.post("/nodes/pve1/lxc/200/vncproxy", json!({"websocket": 1})).await;
+    let (password, ticket) =
+        (got.data()["password"].as_str().unwrap_or_default(), got.data()["ticket"].as_str().unwrap_or_default());
+    assert_eq!(password.len(), 8);
+    assert!(ticket.starts_with(&format!("{password}:PVEVNC:")), "{ticket}");
+    let got = api.post("/nodes/pve1/qemu/100/termproxy", json!({})).await;
+    let upid = got.data()["upid"].as_str().expect("a UPID");
+    assert_eq!(status(&api, upid).await, "unable to find a serial interface");
+    let got = api.post("/nodes/pve1/lxc/200/spiceproxy", json!({})).await;
+    assert_eq!(got.refusal().1, "CT 200 not running");
+    let got = api.post("/nodes/pve1/qemu/100/spiceproxy", json!({})).await;
+    assert_eq!(got.refusal().1, "no spice port");
+    let got = api.post("/nodes/pve1/qemu/999/vncproxy", json!({})).await;
+    assert_eq!(got.refusal().1, "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist");
+}
+
+#[tokio::test]
+async fn a_monitor_answers_in_text() {
+    let (pve, api) = cluster(Mode::Auto).await;
+    let monitor = async |command: &str| {
+        let got = api.post("/nodes/pve1/qemu/100/monitor", json!({"command": command})).await;
+        got.data().as_str().unwrap_or_default().to_string()
+    };
+    assert_eq!(monitor("info version").await, "11.0.0pve-qemu-kvm_11.0.0-2\r\n");
+    assert_eq!(monitor("info status").await, "VM status: running\r\n");
+    assert_eq!(monitor("stop").await, "");
+    assert_eq!(monitor("info status").await, "VM status: paused\r\n");
+    assert_eq!(monitor("cont").await, "");
+    assert_eq!(monitor("bogus").await, "unknown command: 'bogus'\r\n");
+    let got = api.post("/nodes/pve1/qemu/100/monitor", json!({"command": ""})).await;
+    assert_eq!(got.refusal().1, "no command specified");
+    let token = Api::root_token(&pve);
+    let got = token.post("/nodes/pve1/qemu/100/monitor", json!({"command": "bogus"})).await;
+    assert_eq!(got.status, 403);
+    assert_eq!(api.put("/nodes/pve1/qemu/100/sendkey", json!({"key": "ctrl-alt-delete"})).await.data(), &json!(null));
+    assert_eq!(
+        api.put("/nodes/pve1/qemu/100/sendkey", json!({"key": "ctrl-nope"})).await.refusal().1,
+        "invalid parameter: nope"
+    );
+    assert_eq!(api.post("/nodes/pve1/qemu/100/dbus-vmstate", json!({"action": "start"})).await.data(), &json!(null));
+    assert_eq!(monitor("quit").await, "");
+    assert_eq!(monitor("info status").await, "ERROR: VM 100 not running\n");
+    assert_eq!(api.put("/nodes/pve1/qemu/100/sendkey", json!({"key": "a"})).await.refusal().1, "VM 100 not running");
+    let got = api.post("/nodes/pve1/qemu/100/dbus-vmstate", json!({"action": "start"})).await;
+    assert_eq!(got.refusal().2, &json!({"node": "VM 100 not running locally on node 'pve1'"}));
+}
