@@ -67,6 +67,7 @@ pub(crate) mod storage;
 pub(crate) mod table;
 pub(crate) mod tasks;
 pub(crate) mod version;
+pub(crate) mod vzdump;
 
 pub(crate) use answer::{Answer, Data, Failure, Raw};
 pub(crate) use call::Call;

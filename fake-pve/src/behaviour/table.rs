@@ -1,6 +1,9 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
-use super::{Behaviour, access, agent, bulk, cluster, console, firewall, interfaces, lxc, migrate, monitor, node, pools, qemu, rrd, services, snapshot, status, storage, tasks, version};
+use super::{
+    Behaviour, access, agent, bulk, cluster, console, firewall, interfaces, lxc, migrate, monitor, node, pools, qemu,
+    rrd, services, snapshot, status, storage, tasks, version, vzdump,
+};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[
@@ -286,8 +289,8 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("POST /nodes/{node}/storage/{storage}/oci-registry-pull", storage::download::oci_pull),
     ("DELETE /nodes/{node}/storage/{storage}/prunebackups", storage::prune::remove),
     ("GET /nodes/{node}/storage/{storage}/prunebackups", storage::prune::preview),
-    ("GET /nodes/{node}/storage/{storage}/rrd", storage::node::rrd),
-    ("GET /nodes/{node}/storage/{storage}/rrddata", storage::node::rrddata),
+    ("GET /nodes/{node}/storage/{storage}/rrd", rrd::picture),
+    ("GET /nodes/{node}/storage/{storage}/rrddata", rrd::data),
     ("GET /nodes/{node}/storage/{storage}/status", storage::node::status),
     ("POST /nodes/{node}/storage/{storage}/upload", storage::upload::upload),
     ("POST /nodes/{node}/suspendall", bulk::suspend_all),
@@ -297,6 +300,9 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /nodes/{node}/tasks/{upid}/log", tasks::log),
     ("GET /nodes/{node}/tasks/{upid}/status", tasks::status),
     ("GET /nodes/{node}/version", version::get),
+    ("POST /nodes/{node}/vzdump", vzdump::run),
+    ("GET /nodes/{node}/vzdump/defaults", vzdump::defaults),
+    ("GET /nodes/{node}/vzdump/extractconfig", vzdump::extract_config),
     ("DELETE /pools", pools::delete),
     ("GET /pools", pools::list),
     ("POST /pools", pools::create),

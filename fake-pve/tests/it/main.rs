@@ -21,4 +21,5 @@ mod task;
 mod tasks;
 mod upload;
 mod volumes;
+mod vzdump;
 mod walk;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::behaviour::{Answer, Call, Data, Failure};
+use crate::behaviour::{Answer, Call, Failure};
 use crate::world::plugin::Plugin;
 use crate::world::{Storage, World};
 
@@ -102,48 +102,4 @@ fn formats(item: &mut Map<String, Value>, storage: &Storage) {
     if plugin.name.starts_with("iscsi") {
         item.insert("select_existing".into(), json!(1));
     }
-}
-
-/// Seconds between points, and how many, of each time frame.
-const FRAMES: [(&str, i64, i64); 5] =
-    [("hour", 60, 60), ("day", 60, 1440), ("week", 1800, 336), ("month", 1800, 1440), ("year", 21_600, 1440)];
-
-/// How long a storage took to fill to what it holds, in seconds.
-const FILLED_IN: f64 = 400.0 * 86_400.0;
-
-/// `GET /nodes/{node}/storage/{storage}/rrddata`: as full as now at the end, and slowly filled before.
-pub(crate) fn rrddata(call: &mut Call<'_>) -> Answer {
-    let (node, id) = (call.node(), call.params.text("storage"));
-    let frame = call.params.text("timeframe");
-    let (_, step, count) = FRAMES.into_iter().find(|(name, ..)| *name == frame).unwrap_or(FRAMES[0]);
-    let storage = call.world.storages.get(&id).ok_or_else(|| no_recording(&node, &id))?;
-    let (total, used) = (storage.size as f64, call.world.used(&node, &id) as f64);
-    let last = call.now() / step * step;
-    let points = (0..count).map(|at| {
-        let time = last - (count - 1 - at) * step;
-        let past = ((last - time) as f64 / FILLED_IN).min(0.95);
-        json!({"time": time, "total": total, "used": used * (1.0 - past)})
-    });
-    Ok(points.collect::<Vec<_>>().into())
-}
-
-/// `GET /nodes/{node}/storage/{storage}/rrd`: the name of a picture.
-pub(crate) fn rrd(call: &mut Call<'_>) -> Answer {
-    let (node, id) = (call.node(), call.params.text("storage"));
-    let sources = call.params.list("ds");
-    if !call.world.storages.contains_key(&id) {
-        return Err(no_recording(&node, &id));
-    }
-    if let Some(unknown) = sources.iter().find(|source| !["total", "used"].contains(&source.as_str())) {
-        return Err(Failure::die(format!(
-            "RRD error: No DS called '{unknown}' in '/var/lib/rrdcached/db/pve-storage-9.0/{node}/{id}'"
-        )));
-    }
-    let filename = format!("/var/lib/rrdcached/db/pve2-storage/{node}/{id}_{}.png", sources.join("_"));
-    Ok(Data::from(json!({"filename": filename, "image": null})))
-}
-
-fn no_recording(node: &str, id: &str) -> Failure {
-    let file = format!("/var/lib/rrdcached/db/pve-storage-9.0/{node}/{id}");
-    Failure::die(format!("RRD error: opening '{file}': No such file or directory"))
 }
