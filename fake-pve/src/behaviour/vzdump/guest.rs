@@ -167,12 +167,13 @@ pub(crate) fn progress(run: &mut Run<'_>, going: &Going, percent: u64) {
     }
     let (total, used) = totals(going);
     let seconds = (run.now - going.started).max(1);
-    let rate = |bytes: u64| size::readable(bytes / 100 * percent / seconds.unsigned_abs());
+    let part = |bytes: u64| (u128::from(bytes) * u128::from(percent) / 100) as u64;
+    let rate = |bytes: u64| size::readable(part(bytes) / seconds.unsigned_abs());
     info(
         run,
         format!(
             "{percent:3}% ({} of {}) in {}, read: {}/s, write: {}/s",
-            size::readable(total / 100 * percent),
+            size::readable(part(total)),
             size::readable(total),
             span(seconds),
             rate(total),
