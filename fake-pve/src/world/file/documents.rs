@@ -155,7 +155,7 @@ fn storages(world: &World) -> Vec<String> {
     let one = |(id, storage): (&String, &crate::world::Storage)| {
         section::section(Writer::Perl, &storage.plugin(), id, &without(&storage.config, &["type"]))
     };
-    world.storages.iter().map(one).collect()
+    world.storages.iter().filter(|(_, storage)| !storage.implicit).map(one).collect()
 }
 
 /// Realms without their passwords, which stand in files of their own.
