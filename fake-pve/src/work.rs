@@ -67,6 +67,17 @@ impl Run<'_> {
         }
     }
 
+    /// Takes a lock off that this task has set, before it ends.
+    pub fn unlock(&mut self, vmid: u32) {
+        self.locks.retain(|locked| *locked != vmid);
+        if let Some(task) = self.world.tasks.iter_mut().find(|task| task.upid == self.upid) {
+            task.locks.retain(|locked| *locked != vmid);
+        }
+        if let Some(guest) = self.world.guests.get_mut(&vmid) {
+            guest.config.shift_remove("lock");
+        }
+    }
+
     /// Starts another task when this act is done; it runs as the same user unless told otherwise.
     pub fn spawn(&mut self, task: NewTask) {
         self.spawned.push(task);

@@ -152,7 +152,7 @@ async fn the_journal_tells_what_was_asked_and_who_answered() {
     let pve = cluster().await;
     let api = Api::root_token(&pve);
     api.get("/version").await;
-    api.put("/nodes/pve1/dns", json!({"search": "example.org"})).await;
+    api.put("/cluster/options", json!({"keyboard": "de"})).await;
     api.get("/cluster").await;
     api.get("/nonexistent").await;
     let requests = pve.requests();
@@ -164,9 +164,9 @@ async fn the_journal_tells_what_was_asked_and_who_answered() {
         ("GET", 501, Level::Pipeline),
     ];
     assert_eq!(seen, expected);
-    assert_eq!(requests[1].params["search"], "example.org");
+    assert_eq!(requests[1].params["keyboard"], "de");
     assert_eq!(requests[1].authid.as_deref(), Some("root@pam!ci"));
-    assert_eq!(requests[1].template, Some("/nodes/{node}/dns"));
+    assert_eq!(requests[1].template, Some("/cluster/options"));
 }
 
 #[tokio::test]
