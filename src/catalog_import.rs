@@ -26,7 +26,8 @@ pub enum CatalogImportError {
 /// When a file cannot be read or written, or is no API document.
 pub fn import(from: &Path, to: &Path) -> Result<usize, CatalogImportError> {
     let apidoc = fs::read_to_string(from).map_err(|error| CatalogImportError::Read(from.into(), error))?;
-    let facts = import::read(&apidoc).map_err(|error| CatalogImportError::Document(from.into(), error))?;
+    let facts = import::read(&apidoc, import::Wanted::Facts)
+        .map_err(|error| CatalogImportError::Document(from.into(), error))?;
     fs::write(to, import::to_jsonl(&facts)).map_err(|error| CatalogImportError::Write(to.into(), error))?;
     Ok(facts.len())
 }
