@@ -4,6 +4,7 @@ mod access;
 mod agent;
 mod bulk;
 mod ceph;
+mod apidoc;
 mod client;
 mod cluster;
 mod console;
