@@ -2,9 +2,10 @@
 //!
 //! Every way in (stdio, HTTP, the command line) comes to [`Server::call`].
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use pve_catalog::Catalog;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,7 @@ use crate::error::Fault;
 use crate::policy::Policy;
 use crate::pve::{Client, Clock, WallClock};
 use crate::redact;
+use crate::tools::api::index::Index;
 use crate::tools::context::Caller;
 use crate::tools::nearest::{nearest, question};
 use crate::tools::{Ctx, Registry, Reply, Tool};
@@ -23,6 +25,7 @@ pub struct Server {
     settings: Settings,
     clusters: Vec<Cluster>,
     registry: Registry,
+    index: OnceLock<Index>,
     shutdown: CancellationToken,
 }
 
@@ -61,7 +64,13 @@ impl Server {
         let clusters = made.collect::<Result<Vec<_>, Fault>>()?;
         let policies: Vec<&Policy> = clusters.iter().map(|cluster| &cluster.policy).collect();
         let registry = Registry::all(&settings, &policies);
-        Ok(Arc::new(Server { settings, clusters, registry, shutdown: CancellationToken::new() }))
+        Ok(Arc::new(Server {
+            settings,
+            clusters,
+            registry,
+            index: OnceLock::new(),
+            shutdown: CancellationToken::new(),
+        }))
     }
 
     /// What it was told.
@@ -77,6 +86,16 @@ impl Server {
     /// The clusters' policies, in the same order.
     pub fn policies(&self) -> Vec<&Policy> {
         self.clusters.iter().map(|cluster| &cluster.policy).collect()
+    }
+
+    /// What the API is taken to be.
+    pub fn catalog(&self) -> &'static Catalog {
+        self.settings.catalog
+    }
+
+    /// The search over methods and tools, made when it is first asked.
+    pub fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.catalog()))
     }
 
     /// All tools.

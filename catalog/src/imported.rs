@@ -13,7 +13,7 @@ use crate::decide::{self, Decision, Rules};
 use crate::encode::{self, Fact};
 use crate::import::MOST_BYTES;
 use crate::schema::Kind;
-use crate::{Catalog, Gate, Method, Verb};
+use crate::{Catalog, Gate, Method, Verb, name};
 use guard::Guard;
 
 /// Most methods, ten times what Proxmox has.
@@ -122,7 +122,8 @@ fn decide(rules: &Rules, fact: &Fact, templates: &[&str], taken: &mut HashSet<St
     if let Some(known) = Catalog::embedded().get(fact.verb, &fact.path) {
         return of_known(known, ruled.is_some_and(|ruled| ruled.task));
     }
-    let mut decision = ruled.unwrap_or_else(|| undecided(fact));
+    let named = || rules.names.name(fact.verb, &fact.path, &fact.body.returns, templates);
+    let mut decision = ruled.unwrap_or_else(|| undecided(fact, named()));
     let fits = |tool: &String| {
         tool.len() <= LONGEST_TOOL && tool.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
@@ -146,17 +147,17 @@ fn of_known(known: &Method, task: bool) -> Decision {
 }
 
 /// A method outside every rule: a part of the API that is new altogether.
-fn undecided(fact: &Fact) -> Decision {
+fn undecided(fact: &Fact, tool: String) -> Decision {
     let reads = fact.verb == Verb::Get;
     Decision {
         gate: if reads { Gate::Sensitive } else { Gate::Elevated },
         stricter: Some(decide::UNKNOWN.to_string()),
         domains: vec!["cluster".to_string()],
-        tool: None,
+        summary: name::spelled_out(&tool),
+        tool: Some(tool),
         destructive: !reads,
         idempotent: reads,
         task: !reads && fact.body.returns.kind == Kind::String,
-        summary: format!("{} {}", fact.verb, fact.path),
         known: false,
     }
 }

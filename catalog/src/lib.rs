@@ -285,6 +285,11 @@ impl Method {
         self.body().texts.get(about).map(String::as_str)
     }
 
+    /// All its official texts, by what they are about.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.body().texts.iter().map(|(about, text)| (about.as_str(), text.as_str()))
+    }
+
     /// Whether a decoded path leads to this method's template by the paths of its own catalogue.
     pub fn is_reached_by(&self, path: &str) -> bool {
         self.routes.find(path).is_some_and(|(template, _)| template == self.path)

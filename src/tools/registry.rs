@@ -1,6 +1,8 @@
 //! All tools of this server, whether they are offered, and what to say about those that are not.
 
-use pve_catalog::{Catalog, Gate, Verb};
+use std::collections::HashSet;
+
+use pve_catalog::{Gate, Verb};
 
 use crate::config::Settings;
 use crate::error::{Code, Fault};
@@ -31,8 +33,12 @@ impl Registry {
     /// The tools of the catalogue and those written by hand. `policies` are those of the clusters: a tool is offered when
     /// one of them could ever admit it.
     pub fn all(settings: &Settings, policies: &[&Policy]) -> Registry {
-        let methods = Catalog::embedded().methods().iter();
-        let tools = methods.filter_map(generated::tool).chain(by_hand());
+        let by_hand = by_hand();
+        let names: HashSet<&str> = by_hand.iter().map(|tool| tool.name).collect();
+        let is_tool = |name: &str| names.contains(name) || settings.catalog.by_tool(name).is_some();
+        let methods = settings.catalog.methods().iter();
+        let generated: Vec<Tool> = methods.filter_map(|method| generated::tool(method, is_tool)).collect();
+        let tools = generated.into_iter().chain(by_hand);
         let judged = tools.map(|tool| {
             let standing = standing(&tool, settings, policies);
             (tool, standing)

@@ -2,6 +2,8 @@
 
 mod against_fake;
 mod arguments;
+mod catalog_commands;
+mod catalogue;
 mod client;
 mod command_line;
 mod config;

@@ -262,7 +262,9 @@ proptest! {
         let access = Access { writes: w, elevated: e, guest_exec: g, sensitive: s, dry_run: d, ..Access::default() };
         let policy = Policy::new(access);
         let values = pve_catalog::path::placeholders(method.path).map(|name| (name.to_string(), "x1".to_string()));
-        let call = ApiCall::of(method, values.collect(), vec![("unprivileged".into(), "1".into())]).expect("harmless values");
+        let unprivileged = pve_catalog::verify::parameter(method.parameters(), "unprivileged").is_some();
+        let params = unprivileged.then(|| ("unprivileged".to_string(), "1".to_string()));
+        let call = ApiCall::of(method, values.collect(), params.into_iter().collect()).expect("harmless values");
         let admitted = policy.admit(call, false);
         prop_assert_eq!(admitted.is_ok(), policy.could_admit(method), "listed and admitted disagree");
         match admitted {

@@ -129,7 +129,11 @@ fn each(schema: &Schema, look: &mut impl FnMut(&Schema)) {
 fn odd_name(schema: &Schema) -> Option<String> {
     let keys = schema.keys().into_iter().flat_map(Properties::iter);
     let mut names = schema.properties.iter().chain(keys).map(|(name, _)| name);
-    names.find(|name| !is_name(name.strip_suffix("[n]").unwrap_or(name))).map(str::to_string)
+    // An answer whose keys are ids calls them `{id}`.
+    let bare = |name: &'_ str| {
+        path::placeholder(name).map_or_else(|| name.trim_end_matches("[n]").to_string(), str::to_string)
+    };
+    names.find(|name| !is_name(&bare(name))).map(str::to_string)
 }
 
 fn is_name(text: &str) -> bool {

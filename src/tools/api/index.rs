@@ -1,7 +1,6 @@
 //! The search: an inverted index over names, paths, summaries and parameters, ranked as BM25 does, forgiving about typos.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::LazyLock;
 
 use pve_catalog::{Catalog, Method, Verb, verify};
 
@@ -17,12 +16,10 @@ pub enum Found {
     Hand(&'static str),
 }
 
-/// The index of this build.
-pub static INDEX: LazyLock<Index> = LazyLock::new(Index::build);
-
 /// Word -> where it stands and how much it says there.
 #[derive(Debug)]
 pub struct Index {
+    catalog: &'static Catalog,
     entries: Vec<Entry>,
     postings: HashMap<String, Vec<(usize, f64)>>,
     mean_length: f64,
@@ -84,9 +81,10 @@ const PREFIX: f64 = 0.7;
 const TYPO: f64 = 0.65;
 
 impl Index {
-    fn build() -> Index {
-        let mut index = Index { entries: Vec::new(), postings: HashMap::new(), mean_length: 1.0 };
-        for method in Catalog::embedded().methods() {
+    /// The index of a catalogue and of the tools written by hand.
+    pub fn of(catalog: &'static Catalog) -> Index {
+        let mut index = Index { catalog, entries: Vec::new(), postings: HashMap::new(), mean_length: 1.0 };
+        for method in catalog.methods() {
             index.method(method);
         }
         for tool in by_hand() {
@@ -202,7 +200,7 @@ impl Index {
     fn exact(&self, query: &str, domain: Option<&str>) -> impl Iterator<Item = usize> {
         let query = query.trim().to_string();
         let path = query.split_whitespace().find(|word| word.starts_with('/')).unwrap_or_default().to_string();
-        let template = Catalog::embedded().route(&path).map_or(path.clone(), |(template, _)| template.to_string());
+        let template = self.catalog.route(&path).map_or(path.clone(), |(template, _)| template.to_string());
         let domain = domain.map(str::to_string);
         self.entries.iter().enumerate().filter_map(move |(at, entry)| {
             let named = query.split_whitespace().any(|word| word == entry.name);
