@@ -25,35 +25,6 @@ fn their_schemas() {
     insta::assert_json_snapshot!(schemas);
 }
 
-/// Questions that were written before the ranking. It may miss a few at the first place, hardly any among the first five.
-#[tokio::test]
-async fn questions_find_their_methods() {
-    let server = alone(everything());
-    let questions: Vec<(&str, &str)> = include_str!("data/questions.tsv")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| line.split_once('\t').expect("a question and its methods"))
-        .collect();
-    let (mut first, mut missed) = (0, Vec::new());
-    for (question, wanted) in &questions {
-        let found = done(&server, "pve_api_search", json!({"query": question, "limit": 5})).await;
-        let rows = found["results"].as_array().expect("results");
-        let keys: Vec<String> = rows.iter().map(key).collect();
-        let at = keys.iter().position(|key| wanted.split('|').any(|wanted| wanted == key));
-        first += usize::from(at == Some(0));
-        if at.is_none() {
-            missed.push(format!("{question} -> {wanted}\n      {}", keys.join("\n      ")));
-        }
-    }
-    let all = questions.len();
-    let told = format!("{first} of {all} first, {} missed:\n{}", missed.len(), missed.join("\n"));
-    assert!(first * 100 >= all * 72 && missed.len() * 100 <= all * 6, "{told}");
-}
-
-fn key(row: &Value) -> String {
-    format!("{} {}", row["method"].as_str().unwrap_or_default(), row["path"].as_str().unwrap_or_default())
-}
-
 #[tokio::test]
 async fn names_paths_and_slips_are_found() {
     let server = alone(everything());

@@ -18,6 +18,7 @@ mod registry;
 #[cfg(feature = "rehearse")]
 mod rehearse;
 mod scripted;
+mod search;
 mod served;
 mod session;
 mod stdio;

@@ -5,6 +5,7 @@ mod agent;
 mod bulk;
 mod ceph;
 mod apidoc;
+mod bulk;
 mod client;
 mod cluster;
 mod console;
