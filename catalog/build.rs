@@ -53,6 +53,7 @@ fn main() -> Result<(), String> {
         secrets: toml(data, "secrets")?,
         summaries: toml(data, "summaries")?,
         advice: toml(data, "advice")?,
+        aliases: toml(data, "aliases")?,
     };
     let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
     let tables = tables::Tables {

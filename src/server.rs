@@ -14,10 +14,11 @@ use crate::error::Fault;
 use crate::policy::Policy;
 use crate::pve::{Client, Clock, WallClock};
 use crate::redact;
+use crate::tools::aliases::Aliases;
 use crate::tools::api::index::Index;
 use crate::tools::context::Caller;
 use crate::tools::nearest::{nearest, question};
-use crate::tools::{Ctx, Registry, Reply, Tool};
+use crate::tools::{Ctx, Registry, Reply, Tool, aliases};
 
 /// Everything that calls share.
 #[derive(Debug)]
@@ -60,10 +61,18 @@ impl Server {
     /// # Errors
     /// As [`Server::new`].
     pub fn with_clock(settings: Settings, clock: Arc<dyn Clock>) -> Result<Arc<Server>, Fault> {
+        Server::with_aliases(settings, clock, Catalog::rules().aliases.clone())
+    }
+
+    /// The same with other old names of tools, for tests.
+    ///
+    /// # Errors
+    /// As [`Server::new`].
+    pub fn with_aliases(settings: Settings, clock: Arc<dyn Clock>, aliases: Aliases) -> Result<Arc<Server>, Fault> {
         let made = settings.instances.iter().map(|instance| Cluster::new(instance, clock.clone()));
         let clusters = made.collect::<Result<Vec<_>, Fault>>()?;
         let policies: Vec<&Policy> = clusters.iter().map(|cluster| &cluster.policy).collect();
-        let registry = Registry::all(&settings, &policies);
+        let registry = Registry::all(&settings, &policies).with_aliases(aliases);
         Ok(Arc::new(Server {
             settings,
             clusters,
@@ -115,11 +124,17 @@ impl Server {
 
     /// Calls a tool. Whatever goes wrong becomes a reply that says so.
     pub async fn call(self: &Arc<Server>, name: &str, arguments: Map<String, Value>, caller: Caller) -> Reply {
-        let reply = match self.registry.get(name) {
+        let renamed = self.registry.renamed(name);
+        let reply = match self.registry.get(renamed.unwrap_or(name)) {
             Ok(tool) => self.run(tool, arguments, caller).await,
             Err(fault) => Err(fault),
         };
-        reply.unwrap_or_else(|fault| Reply::of_fault(&redact::fault(fault))).fit(self.settings.max_response_chars)
+        let reply = reply.unwrap_or_else(|fault| Reply::of_fault(&redact::fault(fault)));
+        let reply = match renamed {
+            Some(new) => aliases::noted(reply, name, new),
+            None => reply,
+        };
+        reply.fit(self.settings.max_response_chars)
     }
 
     async fn run(self: &Arc<Server>, tool: &Tool, args: Map<String, Value>, caller: Caller) -> Result<Reply, Fault> {

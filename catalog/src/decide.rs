@@ -37,6 +37,8 @@ pub struct Rules {
     pub summaries: BTreeMap<String, String>,
     /// `advice.toml`.
     pub advice: AdviceRules,
+    /// `aliases.toml`: old name of a tool -> its name.
+    pub aliases: BTreeMap<String, String>,
 }
 
 /// `gates.toml`.

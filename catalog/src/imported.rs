@@ -113,7 +113,8 @@ fn key(fact: &Fact) -> String {
 fn taken_names() -> HashSet<String> {
     let tools = Catalog::embedded().methods().iter().filter_map(|method| method.tool);
     let reserved = Catalog::rules().reserved.values().flatten().map(String::as_str);
-    tools.chain(reserved).map(str::to_string).collect()
+    let old = Catalog::rules().aliases.keys().map(String::as_str);
+    tools.chain(reserved).chain(old).map(str::to_string).collect()
 }
 
 /// What was decided about a method that we know; else what the rules say about one that we do not.

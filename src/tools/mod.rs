@@ -4,6 +4,7 @@
 //! file each, and are entered by one line in [`by_hand`].
 
 pub mod advice;
+pub mod aliases;
 pub mod api;
 pub mod arguments;
 pub mod context;

@@ -7,6 +7,7 @@ use pve_catalog::{Gate, Verb};
 use crate::config::Settings;
 use crate::error::{Code, Fault};
 use crate::policy::Policy;
+use crate::tools::aliases::Aliases;
 use crate::tools::nearest::{nearest, question};
 use crate::tools::{Run, Tool, by_hand, generated, offer};
 
@@ -14,6 +15,7 @@ use crate::tools::{Run, Tool, by_hand, generated, offer};
 #[derive(Debug)]
 pub struct Registry {
     tools: Vec<(Tool, Standing)>,
+    aliases: Aliases,
 }
 
 /// Whether a tool is offered, and if not, why.
@@ -45,7 +47,17 @@ impl Registry {
         });
         let mut tools: Vec<(Tool, Standing)> = judged.collect();
         tools.sort_by_key(|(tool, _)| tool.name);
-        Registry { tools }
+        Registry { tools, aliases: Aliases::new() }
+    }
+
+    /// With old names of tools.
+    pub fn with_aliases(self, aliases: Aliases) -> Registry {
+        Registry { aliases, ..self }
+    }
+
+    /// The name that a tool of this old name has now; `None` for a name that a tool has.
+    pub fn renamed(&self, name: &str) -> Option<&str> {
+        self.aliases.get(name).filter(|_| self.find(name).is_none()).map(String::as_str)
     }
 
     /// Every tool with its standing, sorted by name.
@@ -62,6 +74,11 @@ impl Registry {
     pub fn find(&self, name: &str) -> Option<(&Tool, &Standing)> {
         let at = self.tools.binary_search_by(|(tool, _)| tool.name.cmp(name)).ok()?;
         self.tools.get(at).map(|(tool, standing)| (tool, standing))
+    }
+
+    /// A tool by its name or by an old one.
+    pub fn find_renamed(&self, name: &str) -> Option<(&Tool, &Standing)> {
+        self.find(self.renamed(name).unwrap_or(name))
     }
 
     /// An offered tool.

@@ -1,6 +1,7 @@
 //! Integration tests of pvemcp: one binary, one file per subject.
 
 mod against_fake;
+mod aliases;
 mod arguments;
 mod catalog_commands;
 mod catalogue;

@@ -63,7 +63,7 @@ fn output() -> Value {
 
 async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let method = match (given.text("tool"), given.text("path")) {
-        (Some(name), _) => match ctx.server().registry().find(name) {
+        (Some(name), _) => match ctx.server().registry().find_renamed(name) {
             Some((tool, standing)) => match tool.method() {
                 Some(method) => method,
                 None => return Ok(by_hand(ctx, tool, subject::of_tool(ctx.server(), tool, standing))),

@@ -117,7 +117,7 @@ fn counts(server: &Server) -> Value {
 
 fn why(server: &Server, name: &str) -> Map<String, Value> {
     let told = |value: Value| value.as_object().cloned().unwrap_or_default();
-    match server.registry().find(name) {
+    match server.registry().find_renamed(name) {
         Some((tool, standing)) => {
             let mut why = subject::of_tool(server, tool, standing);
             why.insert("standing".into(), standing.word().into());
