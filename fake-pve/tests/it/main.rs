@@ -2,10 +2,10 @@
 
 mod access;
 mod agent;
-mod bulk;
-mod ceph;
 mod apidoc;
 mod bulk;
+mod bulk;
+mod ceph;
 mod client;
 mod cluster;
 mod console;
