@@ -4,6 +4,7 @@ use super::{
     Behaviour, access, agent, apt, bulk, capabilities, ceph, certificates, cluster, console, disks, firewall, ha,
     hardware, interfaces, lxc, migrate, monitor, network, node, notifications, pools, qemu, rrd, sdn, services,
     snapshot, status, storage, tasks, version, vzdump,
+    snapshot, status, tasks, version,
 };
 
 /// The table. Keys are those of the catalogue.

@@ -2,6 +2,8 @@
 
 mod access;
 mod agent;
+mod apidoc;
+mod bulk;
 mod bulk;
 mod ceph;
 mod client;
