@@ -18,7 +18,7 @@ pub(crate) fn resize(call: &mut Call<'_>) -> Answer {
     let skiplock = call.params.is_on("skiplock");
     let task = call
         .task("resize", &vmid.to_string())
-        .lasts(Duration::from_secs(1))
+        .lasts(Duration::from_millis(500))
         .begin(move |run| grow(run, vmid, &disk, &wanted, digest.as_deref(), skiplock));
     call.start(task)
 }
