@@ -131,11 +131,23 @@ impl Scenario {
         self
     }
 
+    /// Installs the packages of Ceph on every node; nothing is configured yet.
+    pub fn ceph_installed(mut self) -> Scenario {
+        self.world.ceph.installed = self.world.nodes.keys().cloned().collect();
+        self
+    }
+
     /// Takes a node off the network.
     pub fn offline(mut self, node: &str) -> Scenario {
         if let Some(node) = self.world.nodes.get_mut(node) {
             node.online = false;
         }
+        self
+    }
+
+    /// Lets the resource list lag behind: nodes tell their guests' figures every so many seconds.
+    pub fn resource_lag(mut self, seconds: u32) -> Scenario {
+        self.world.statistics.lag = seconds;
         self
     }
 

@@ -7,6 +7,8 @@
 
 pub mod access;
 pub mod address;
+pub mod calendar;
+pub mod ceph;
 pub mod conf;
 pub mod crypt;
 pub mod curve;
@@ -31,6 +33,7 @@ pub mod section;
 pub mod section_type;
 pub mod size;
 pub mod snapshot;
+pub mod statistics;
 pub mod storage;
 pub mod task;
 pub mod volume;
@@ -40,12 +43,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
+pub use ceph::Ceph;
 pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
+pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use sdn::Sdn;
+pub use statistics::Statistics;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
 
@@ -97,8 +103,14 @@ pub struct World {
     pub firewalls: BTreeMap<String, Firewall>,
     /// Software-defined networks.
     pub sdn: Sdn,
+    /// Ceph.
+    pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
+    /// What the managers of high availability know.
+    pub ha: Ha,
+    /// What nodes told last, for the resource list.
+    pub statistics: Statistics,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.
