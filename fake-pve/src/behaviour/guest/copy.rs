@@ -55,10 +55,11 @@ pub(crate) fn full(stage: &mut dyn Stage, source: &str, target: &Target<'_>) -> 
     Ok(made.volid)
 }
 
-/// How long a copy of some bytes takes: a tenth of a second for each GiB, half a second at least. Clients that never
+/// How long a copy of some bytes takes: a tenth of a second for each GiB, between half a
+/// second and ten minutes. Clients that never
 /// look at a task but come back after a moment shall find it done.
 pub(crate) fn duration(bytes: u64) -> Duration {
-    Duration::from_millis(500 + (bytes >> 30) * 100)
+    Duration::from_millis((500 + (bytes >> 30) * 100).min(600_000))
 }
 
 /// The name of a guest's cloud-init drive on a storage.

@@ -45,7 +45,7 @@ pub(crate) fn resize(call: &mut Call<'_>) -> Answer {
     let now = found.ok_or_else(|| format!("could not determine current size of volume '{volid}'"))?;
     let (more, number) = wanted.strip_prefix('+').map_or((false, wanted.as_str()), |rest| (true, rest));
     let number = size::parse(number).ok_or("invalid size string")?;
-    let bytes = if more { now + number } else { number };
+    let bytes = if more { now.saturating_add(number) } else { number };
     if bytes < now {
         return Err(Failure::die("unable to shrink disk size"));
     }
