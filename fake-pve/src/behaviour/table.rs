@@ -1,6 +1,10 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
-use super::{Behaviour, access, agent, apt, bulk, capabilities, ceph, certificates, cluster, console, disks, firewall, ha, hardware, interfaces, lxc, migrate, monitor, network, node, notifications, pools, qemu, rrd, sdn, services, snapshot, status, tasks, version};
+use super::{
+    Behaviour, access, agent, apt, bulk, capabilities, ceph, certificates, cluster, console, disks, firewall, ha,
+    hardware, interfaces, lxc, migrate, monitor, network, node, notifications, pools, qemu, rrd, sdn, services,
+    snapshot, status, tasks, version,
+};
 
 /// The table. Keys are those of the catalogue.
 pub(crate) static TABLE: &[(&str, Behaviour)] = &[

@@ -87,7 +87,10 @@ async fn objects_that_do_not_fit_are_refused() {
     assert_eq!(api.get("/cluster/sdn/vnets/nosuch").await.refusal().1, "sdn vnet 'nosuch' does not exist");
     let dns = json!({"dns": "dns1", "type": "powerdns", "key": "k", "url": "http://192.0.2.99/"});
     let text = "500 Can't connect to 192.0.2.99:80 (No route to host)";
-    assert_eq!(refused("/cluster/sdn/dns", dns).await, format!("create sdn dns object failed: dns api error: Invalid response from server: {text}"));
+    assert_eq!(
+        refused("/cluster/sdn/dns", dns).await,
+        format!("create sdn dns object failed: dns api error: Invalid response from server: {text}")
+    );
     let dns = json!({"dns": "dns1", "type": "powerdns", "key": "k", "url": "http://dns.example.com/"});
     assert_eq!(api.post("/cluster/sdn/dns", dns).await.status, 200);
 }
