@@ -151,7 +151,7 @@ impl World {
             return Err(format!("disk image '{path}' already exists"));
         }
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
-        let size = if blocks { new.size.max(1).div_ceil(EXTENT) * EXTENT } else { new.size };
+        let size = if blocks { new.size.max(1).div_ceil(EXTENT).saturating_mul(EXTENT) } else { new.size };
         if plugin == "lvm" {
             let free = self.free_bytes(node, new.storage);
             if size > free {
