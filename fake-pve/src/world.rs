@@ -8,24 +8,30 @@
 pub mod access;
 pub mod address;
 pub mod conf;
-mod crypt;
+pub(crate) mod crypt;
 pub mod curve;
+pub mod disk;
 pub mod document;
 pub mod drive;
-pub mod feature;
 pub mod file;
 pub mod firewall;
 pub mod guest;
 pub mod ha;
+pub mod mount;
 pub mod node;
+pub mod option;
+pub mod pending;
 pub mod power;
 pub mod random;
+pub mod relation;
 pub mod sdn;
 pub mod section;
 pub mod section_type;
+pub mod size;
 pub mod snapshot;
 pub mod storage;
 pub mod task;
+pub mod volume;
 
 use std::collections::BTreeMap;
 

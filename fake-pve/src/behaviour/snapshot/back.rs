@@ -6,8 +6,8 @@ use super::create::storage_line;
 use crate::behaviour::status::{Target, seconds, start_at_once, without_mtu};
 use crate::behaviour::{Answer, Call};
 use crate::work::Run;
-use crate::world::feature::missing;
-use crate::world::{World, power, snapshot};
+use crate::world::snapshot::missing;
+use crate::world::{power, snapshot};
 
 /// `DELETE …/snapshot/{snapname}`.
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
@@ -51,7 +51,7 @@ fn finish_delete(run: &mut Run<'_>, target: &Target, name: &str, force: bool) ->
     let Some(section) = guest.snapshots.get(name) else { return Err(missing(name)) };
     let drives = snapshot::covered(guest.kind, &section.config);
     for drive in &drives {
-        if let Err(error) = reachable(run.world, &target.node, drive.storage().unwrap_or_default()) {
+        if let Err(error) = run.world.usable_storage(&target.node, &drive.storage().unwrap_or_default()) {
             if !force {
                 return Err(error);
             }
@@ -60,22 +60,11 @@ fn finish_delete(run: &mut Run<'_>, target: &Target, name: &str, force: bool) ->
     }
     let lines = drives
         .iter()
-        .filter_map(|drive| storage_line(run.world, &target.node, &drive.volid, name, "successfully removed"));
+        .filter_map(|drive| storage_line(run.world, &target.node, &drive.volume(), name, "successfully removed"));
     let lines: Vec<String> = lines.collect();
     lines.into_iter().for_each(|line| run.log(line));
     snapshot::remove(run.world, target.vmid, name);
     Ok(())
-}
-
-/// Whether a storage that holds a snapshot can be reached.
-fn reachable(world: &World, node: &str, id: &str) -> Result<(), String> {
-    let storage = world.storages.get(id).ok_or_else(|| format!("storage '{id}' does not exist"))?;
-    match storage {
-        storage if storage.disabled() => Err(format!("storage '{id}' is disabled")),
-        storage if !storage.on_node(node) => Err(format!("storage '{id}' is not available on node '{node}'")),
-        storage if storage.offline_on.iter().any(|other| other == node) => Err(format!("storage '{id}' is not online")),
-        _ => Ok(()),
-    }
 }
 
 /// `POST …/snapshot/{snapname}/rollback`.
@@ -107,7 +96,7 @@ fn prepare_rollback(run: &mut Run<'_>, target: &Target, name: &str) -> Result<()
     }
     guest.check_lock()?;
     for drive in snapshot::covered(guest.kind, &section.config) {
-        reachable(run.world, &target.node, drive.storage().unwrap_or_default())?;
+        run.world.usable_storage(&target.node, &drive.storage().unwrap_or_default())?;
     }
     if guest.runs() {
         power::power_off(run.world, target.vmid, run.now);

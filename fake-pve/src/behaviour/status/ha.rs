@@ -46,11 +46,11 @@ fn act(run: &mut Run<'_>, target: &Target, request: Request) {
     let (now_ms, runs) = (run.now * 1000, target.runs(run.world).unwrap_or(false));
     let task = match request {
         Request::Start => {
-            ha::request(run.world, target.kind, target.vmid, "started");
+            ha::request(run.world, target.vmid, "started");
             (!runs).then(|| super::start(run.world, now_ms, target, AGENT, Start::default()))
         }
         Request::Stop(timeout) => {
-            ha::request(run.world, target.kind, target.vmid, "stopped");
+            ha::request(run.world, target.vmid, "stopped");
             let how = Shutdown { timeout: Some(timeout), force: true, ..Shutdown::default() };
             runs.then(|| match timeout {
                 0 => halt::stop(run.world, now_ms, target, AGENT, false),
@@ -66,9 +66,9 @@ fn act(run: &mut Run<'_>, target: &Target, request: Request) {
 
 /// `ha` of a guest's status.
 pub(super) fn state(world: &World, target: &Target) -> Value {
-    if !ha::managed(world, target.kind, target.vmid) {
+    if !ha::managed(world, target.vmid) {
         return json!({"managed": 0});
     }
-    let resource = ha::resource(world, target.kind, target.vmid);
+    let resource = world.ha_resource(target.vmid);
     json!({"managed": 1, "state": resource.map(ha::wanted)})
 }

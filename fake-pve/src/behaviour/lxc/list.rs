@@ -1,0 +1,47 @@
+//! `GET /nodes/{node}/lxc` and what a container's path holds.
+
+use serde_json::{Value, json};
+
+use crate::behaviour::guest::found;
+use crate::behaviour::status::ct_fields;
+use crate::behaviour::{Answer, Call, Data};
+use crate::world::disk::Disk;
+use crate::world::{Guest, GuestKind};
+
+/// The containers of a node that the caller may audit.
+pub(crate) fn list(call: &mut Call<'_>) -> Answer {
+    let (node, now) = (call.node(), call.now());
+    let guests = call.world.guests.values().filter(|guest| guest.kind == GuestKind::Lxc && guest.node == node);
+    let visible = guests.filter(|guest| call.may(&format!("/vms/{}", guest.vmid), &["VM.Audit"]));
+    Ok(Data::from(visible.map(|guest| Value::Object(ct_fields(call.world, guest, now))).collect::<Vec<_>>()))
+}
+
+/// What can be asked of a container.
+pub(crate) fn index(call: &mut Call<'_>) -> Answer {
+    found(call, GuestKind::Lxc)?;
+    const CHILDREN: [&str; 15] = [
+        "config",
+        "pending",
+        "status",
+        "vncproxy",
+        "termproxy",
+        "vncwebsocket",
+        "spiceproxy",
+        "migrate",
+        "clone",
+        "rrd",
+        "rrddata",
+        "firewall",
+        "snapshot",
+        "resize",
+        "interfaces",
+    ];
+    Ok(Data::from(CHILDREN.map(|name| json!({"subdir": name})).to_vec()))
+}
+
+/// Size of the root file system in bytes; 4 GiB where it is not written.
+pub(crate) fn root_size(guest: &Guest) -> u64 {
+    let text = guest.option("rootfs").unwrap_or_default();
+    let size = Disk::parse(GuestKind::Lxc, "rootfs", &text).and_then(|disk| disk.size());
+    size.filter(|bytes| *bytes > 0).unwrap_or(4 << 30)
+}
