@@ -17,6 +17,7 @@ pub mod file;
 pub mod firewall;
 pub mod guest;
 pub mod ha;
+pub mod interfaces;
 pub mod mount;
 pub mod node;
 pub mod option;

@@ -8,6 +8,7 @@ use super::{Answer, Failure, Params};
 use crate::access;
 use crate::auth::Keys;
 use crate::clock::Clock;
+use crate::http::multipart::Upload;
 use crate::work::{NewTask, Workers};
 use crate::world::World;
 
@@ -23,6 +24,8 @@ pub(crate) struct Call<'a> {
     pub authid: String,
     /// The path as it was asked for, beneath the format.
     pub path: String,
+    /// The file that an upload brought.
+    pub upload: Option<Upload>,
     pub(crate) clock: &'a mut Clock,
     pub(crate) workers: &'a mut Workers,
     pub(crate) keys: &'a Keys,

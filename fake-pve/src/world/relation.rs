@@ -48,7 +48,7 @@ impl World {
 
     /// The zone whose rights guard a bridge: that of the virtual network, else `localnetwork`.
     pub fn zone_of(&self, bridge: &str) -> String {
-        let vnet = self.documents.get("/cluster/sdn/vnets", bridge);
+        let vnet = self.sdn.get_running("vnets", bridge);
         vnet.and_then(|vnet| vnet.get("zone")).map_or_else(|| "localnetwork".into(), option::text)
     }
 
