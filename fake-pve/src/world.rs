@@ -7,8 +7,9 @@
 
 pub mod access;
 pub mod address;
+pub mod ceph;
 pub mod conf;
-pub(crate) mod crypt;
+pub mod crypt;
 pub mod curve;
 pub mod disk;
 pub mod document;
@@ -39,6 +40,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
+pub use ceph::Ceph;
 pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
@@ -96,6 +98,8 @@ pub struct World {
     pub firewalls: BTreeMap<String, Firewall>,
     /// Software-defined networks.
     pub sdn: Sdn,
+    /// Ceph.
+    pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
     /// Source of every invented value: the same seed and calls give the same world.

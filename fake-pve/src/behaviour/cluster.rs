@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::status::{ct_fields, vm_fields};
 use super::{Answer, Call, Data, Failure, node, params::split_list};
 use crate::world::{Guest, GuestKind, Storage};
 
@@ -107,16 +108,15 @@ pub(crate) fn guest_item(call: &Call<'_>, guest: &Guest) -> Map<String, Value> {
     set("status", json!(if guest.runs() { "running" } else { "stopped" }));
     set("name", json!(guest.name()));
     set("template", json!(i32::from(guest.template())));
-    set("uptime", json!(guest.uptime(call.now())));
-    set("cpu", json!(guest.cpu));
-    set("maxcpu", json!(max_cpu(call, guest)));
-    set("mem", json!(guest.memory_used));
-    set("maxmem", json!(guest.max_memory()));
-    set("disk", json!(guest.disk_used));
-    set("maxdisk", json!(max_disk(call, guest)));
-    for key in ["netin", "netout", "diskread", "diskwrite"] {
-        set(key, json!(0));
+    let (kind, now) = (guest.kind, call.now());
+    let fields =
+        if kind == GuestKind::Vm { vm_fields(call.world, guest, now, true) } else { ct_fields(call.world, guest, now) };
+    for key in ["uptime", "cpu", "mem", "disk", "netin", "netout", "diskread", "diskwrite"] {
+        set(key, fields.get(key).cloned().unwrap_or_else(|| json!(0)));
     }
+    set("maxcpu", json!(max_cpu(call, guest)));
+    set("maxmem", json!(guest.max_memory()));
+    set("maxdisk", json!(max_disk(call, guest)));
     if guest.kind == GuestKind::Vm {
         set("memhost", json!(guest.memory_used));
     }

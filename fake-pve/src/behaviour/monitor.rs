@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::qemu::list::QEMU;
-use super::status::{Target, machine, root_only};
+use super::status::{QEMU, Target, machine, root_only};
 use super::{Answer, Call, Data, Failure};
 use crate::world::drive::drives;
 use crate::world::{Guest, GuestStatus, power};

@@ -4,8 +4,6 @@ mod check;
 
 use std::time::Duration;
 
-use pve_catalog::Kind;
-use pve_catalog::verify::parameter;
 use serde_json::{Map, Value, json};
 
 use super::params::{scalar, word};
@@ -204,9 +202,7 @@ fn given(call: &Call<'_>) -> Map<String, Value> {
     let mut given = Map::new();
     for (name, value) in call.params.iter().filter(|(name, _)| !OTHERS.contains(name)) {
         let number = matches!(name, "autostart" | "bridge_vlan_aware");
-        let kind = parameter(call.method.parameters(), name).map(|schema| schema.kind);
         let text = scalar(value).unwrap_or_default();
-        let text = if kind == Some(Kind::Integer) { text.trim().trim_start_matches('+').to_string() } else { text };
         given.insert(name.into(), if number { json!(i32::from(text == "1")) } else { json!(text) });
     }
     if given.get("bridge_vlan_aware") == Some(&json!(1)) {

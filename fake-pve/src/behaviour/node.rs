@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod dns;
+pub(crate) mod execute;
 pub(crate) mod hosts;
 pub(crate) mod journal;
 pub(crate) mod netstat;

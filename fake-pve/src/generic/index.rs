@@ -14,8 +14,9 @@ pub(crate) fn is_folder(method: &Method) -> bool {
 }
 
 /// Folders whose index names less, or other things, than what lies beneath them.
-const SAID_OTHERWISE: [(&str, &[&str]); 13] = [
+const SAID_OTHERWISE: [(&str, &[&str]); 14] = [
     ("/access", &["users", "groups", "roles", "acl", "domains", "openid", "tfa", "ticket", "password"]),
+    ("/cluster/ceph", &["metadata", "status", "flags", "restart-bulk"]),
     ("/cluster/metrics", &["server"]),
     ("/cluster/sdn", &["vnets", "zones", "controllers", "ipams", "dns", "fabrics"]),
     (

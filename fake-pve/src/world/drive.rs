@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::disk::{Disk, disks, is_unused};
-use super::{GuestKind, option};
+use super::disk::{Disk, disks, is_drive, is_unused};
+use super::{Guest, GuestKind, option};
 
 /// The disks of a configuration in Proxmox's order: ide, scsi, virtio, sata, efidisk, tpmstate; rootfs, mp.
 pub fn drives(kind: GuestKind, config: &Map<String, Value>) -> Vec<Disk> {
@@ -23,6 +23,19 @@ fn rank(key: &str) -> (usize, u32) {
 pub fn unused(config: &Map<String, Value>) -> Vec<(String, String)> {
     let listed = config.iter().filter(|(key, _)| is_unused(key));
     listed.map(|(key, value)| (key.clone(), option::text(value))).collect()
+}
+
+/// Size in bytes of the disk that a machine boots from first, as it is written; 0 without a boot order.
+pub fn boot_disk_size(guest: &Guest) -> u64 {
+    let boot = guest.option("boot").unwrap_or_default();
+    let order = boot.split(',').find_map(|part| part.trim().strip_prefix("order=").map(str::to_string));
+    let keys: Vec<String> = match order {
+        Some(order) => order.split(';').map(str::to_string).collect(),
+        None => guest.option("bootdisk").into_iter().collect(),
+    };
+    let values = keys.iter().filter(|key| is_drive(key)).filter_map(|key| Some((key, guest.config.get(key)?)));
+    let mut disks = values.filter_map(|(key, value)| Disk::parse(GuestKind::Vm, key, &option::text(value)));
+    disks.find(|disk| !disk.is_cdrom(false)).and_then(|disk| disk.size()).unwrap_or(0)
 }
 
 #[cfg(test)]

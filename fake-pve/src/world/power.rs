@@ -15,7 +15,7 @@ const SPANS: usize = 100;
 
 /// Switches a guest on; its pending changes become the configuration first.
 pub fn switch_on(world: &mut World, vmid: u32, now: i64) {
-    world.apply_pending(now, vmid);
+    let _stay_pending = world.apply_pending(now, vmid);
     power_on(world, vmid, now);
 }
 
@@ -30,7 +30,7 @@ pub fn power_on(world: &mut World, vmid: u32, now: i64) {
 /// Switches a guest off. A machine's pending changes become the configuration.
 pub fn switch_off(world: &mut World, vmid: u32, now: i64) {
     power_off(world, vmid, now);
-    world.apply_pending(now, vmid);
+    let _stay_pending = world.apply_pending(now, vmid);
 }
 
 /// Switches a guest off and leaves its configuration alone.
@@ -104,5 +104,22 @@ mod tests {
         assert!(hears(guest));
         guest.state.insert(DEAF.into(), json!(true));
         assert!(!hears(guest));
+    }
+
+    #[test]
+    fn disks_become_unused_and_forced_ones_are_freed() {
+        let mut world = Scenario::one_vm().world;
+        let guest = world.guests.get_mut(&100).expect("the guest");
+        guest.pending.insert("memory".into(), json!("1024"));
+        guest.pending_delete.insert("scsi0".into(), false);
+        let _none = world.apply_pending(0, 100);
+        let guest = &world.guests[&100];
+        assert_eq!(guest.option("memory").as_deref(), Some("1024"));
+        assert_eq!(guest.option("unused0").as_deref(), Some("local-lvm:vm-100-disk-0"));
+        assert!(guest.pending.is_empty() && guest.pending_delete.is_empty());
+        world.guests.get_mut(&100).expect("the guest").pending_delete.insert("unused0".into(), false);
+        let _none = world.apply_pending(0, 100);
+        assert!(world.volume("pve1", "local-lvm:vm-100-disk-0").is_none());
+        assert_eq!(world.guests[&100].option("unused0"), None);
     }
 }

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::behaviour::Call;
-use crate::behaviour::qemu::list::boot_disk_size;
 use crate::world::address::interfaces;
-use crate::world::drive::drives;
+use crate::world::drive::{boot_disk_size, drives};
 use crate::world::{Guest, power};
 
 /// Size of a block of memory, in bytes.

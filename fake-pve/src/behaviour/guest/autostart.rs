@@ -22,8 +22,8 @@ impl Afterwards {
             if kind == GuestKind::Vm {
                 run.log("Execute autostart");
             }
-            let (node, user) = (run.node.to_string(), run.user.to_string());
-            run.spawn(start_at_once(&Target { kind, vmid, node }, &user));
+            let target = Target { kind, vmid, node: run.node.to_string() };
+            run.spawn(start_at_once(&target, run.user));
         }
         if self.ha {
             run.log("Add as HA resource");

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::behaviour::guest::found;
 use crate::behaviour::status::ct_fields;
 use crate::behaviour::{Answer, Call, Data};
-use crate::world::disk::Disk;
-use crate::world::{Guest, GuestKind};
+use crate::world::GuestKind;
 
 /// The containers of a node that the caller may audit.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
@@ -37,11 +36,4 @@ pub(crate) fn index(call: &mut Call<'_>) -> Answer {
         "interfaces",
     ];
     Ok(Data::from(CHILDREN.map(|name| json!({"subdir": name})).to_vec()))
-}
-
-/// Size of the root file system in bytes; 4 GiB where it is not written.
-pub(crate) fn root_size(guest: &Guest) -> u64 {
-    let text = guest.option("rootfs").unwrap_or_default();
-    let size = Disk::parse(GuestKind::Lxc, "rootfs", &text).and_then(|disk| disk.size());
-    size.filter(|bytes| *bytes > 0).unwrap_or(4 << 30)
 }

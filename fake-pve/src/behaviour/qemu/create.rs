@@ -7,7 +7,7 @@ use crate::behaviour::guest::autostart::Afterwards;
 use crate::behaviour::guest::network::numbered;
 use crate::behaviour::guest::stage::{Stage, late};
 use crate::behaviour::guest::{access, check_pool, check_quorum, check_unused, tags};
-use crate::behaviour::qemu::list::QEMU;
+use crate::behaviour::status::QEMU;
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
 use crate::world::disk::{Disk, is_drive};

@@ -4,11 +4,7 @@ use serde_json::{Value, json};
 
 use crate::behaviour::status::vm_fields;
 use crate::behaviour::{Answer, Call, Data};
-use crate::world::disk::{Disk, is_drive};
-use crate::world::{Guest, GuestKind, option};
-
-/// The version of QEMU that machines run.
-pub(crate) const QEMU: &str = "11.0.0";
+use crate::world::GuestKind;
 
 /// The machines of a node that the caller may audit.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
@@ -43,17 +39,4 @@ pub(crate) fn index(_call: &mut Call<'_>) -> Answer {
         "remote_migrate",
     ];
     Ok(Data::from(CHILDREN.map(|name| json!({"subdir": name})).to_vec()))
-}
-
-/// Size in bytes of the disk that is booted first; 0 where none is named.
-pub(crate) fn boot_disk_size(guest: &Guest) -> u64 {
-    let boot = guest.option("boot").unwrap_or_default();
-    let order = boot.split(',').find_map(|part| part.trim().strip_prefix("order=").map(str::to_string));
-    let keys: Vec<String> = match order {
-        Some(order) => order.split(';').map(str::to_string).collect(),
-        None => guest.option("bootdisk").into_iter().collect(),
-    };
-    let drives = keys.iter().filter(|key| is_drive(key)).filter_map(|key| Some((key, guest.config.get(key)?)));
-    let mut disks = drives.filter_map(|(key, value)| Disk::parse(GuestKind::Vm, key, &option::text(value)));
-    disks.find(|disk| !disk.is_cdrom(false)).and_then(|disk| disk.size()).unwrap_or(0)
 }

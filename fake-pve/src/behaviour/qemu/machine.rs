@@ -3,7 +3,7 @@
 use pve_catalog::property;
 
 use crate::behaviour::Failure;
-use crate::behaviour::qemu::list::QEMU;
+use crate::behaviour::status::QEMU;
 use crate::world::{GuestKind, option};
 
 fn part(text: &str, key: &str) -> Option<String> {

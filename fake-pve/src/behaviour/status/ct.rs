@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::behaviour::lxc::list::root_size;
 use crate::world::curve::{GuestLoad, guest_cpu};
 use crate::world::disk::Disk;
 use crate::world::{Guest, World};
@@ -66,4 +65,11 @@ fn root_used(world: &World, guest: &Guest) -> u64 {
     }
     let rootfs = guest.option("rootfs").and_then(|text| Disk::parse(guest.kind, "rootfs", &text));
     rootfs.and_then(|rootfs| world.volume(&guest.node, &rootfs.volume())).map_or(0, |volume| volume.used)
+}
+
+/// Size of the root file system in bytes; 4 GiB where it is not written.
+fn root_size(guest: &Guest) -> u64 {
+    let text = guest.option("rootfs").unwrap_or_default();
+    let size = Disk::parse(guest.kind, "rootfs", &text).and_then(|disk| disk.size());
+    size.filter(|bytes| *bytes > 0).unwrap_or(4 << 30)
 }

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::behaviour::qemu::list::QEMU;
-use crate::behaviour::qemu::list::boot_disk_size;
 use crate::behaviour::qemu::machine;
 use crate::world::curve::{GuestLoad, guest_cpu};
-use crate::world::drive::drives;
+use crate::world::drive::{boot_disk_size, drives};
 use crate::world::{Guest, GuestKind, GuestStatus, World};
+
+/// The QEMU that machines run on.
+pub(crate) const QEMU: &str = "11.0.0";
 
 /// A machine in a list; with `full` what only QEMU itself knows, too.
 pub(crate) fn fields(world: &World, guest: &Guest, now: i64, full: bool) -> Map<String, Value> {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::sdn;
+use crate::world::conf::encode_text;
 use crate::world::{World, interfaces};
 
 /// Names of the files of this kind that may be there.
@@ -47,7 +48,7 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         }
         _ => {
             let node = path.strip_prefix("nodes/")?.strip_suffix("/config")?;
-            options(&format!("/nodes/{node}/config"))
+            world.documents.options.get(&format!("/nodes/{node}/config")).map(node_options)
         }
     }
 }
@@ -68,6 +69,17 @@ fn options(options: &Map<String, Value>) -> String {
         text.push_str(&format!("{key}: {value}\n"));
     }
     text
+}
+
+/// As [`options`], but nothing separates the description, whose lines are encoded.
+fn node_options(options: &Map<String, Value>) -> String {
+    let (mut others, mut text) = (options.clone(), String::new());
+    if let Some(Value::String(description)) = others.shift_remove("description") {
+        for line in description.trim_end_matches('\n').split('\n') {
+            text.push_str(&format!("#{}\n", encode_text(line)));
+        }
+    }
+    text + &self::options(&others)
 }
 
 fn resolver(dns: &Map<String, Value>) -> String {

@@ -38,9 +38,12 @@ pub fn world_with_more() -> World {
     WITH_MORE.clone()
 }
 
-/// What files cannot tell: the third node is off, and what lies on the storage.
+/// What files cannot tell: the third node is off, the nodes have two processors, and what lies on the storage.
 fn made(files: &Files) -> World {
     let mut world = import_files(files).scenario.offline("pve3").world;
+    for node in world.nodes.values_mut() {
+        node.cpus = 2;
+    }
     world.release.repoid = "14a22df35955d97d".into();
     for volume in &SEED.volumes {
         world.put_volume("pve1", volume.clone());
