@@ -311,7 +311,11 @@ impl Workers {
         task.ends_ms = at_ms;
         task.exitstatus = Some(status.clone());
         let (node, user) = (task.node.clone(), task.user.clone());
+        let failed = status != "OK" && !status.starts_with("WARNINGS: ");
         world.say(at_ms.div_euclid(1000), &node, &user, "pvedaemon", format!("end task {upid} {status}"));
+        if let Some(entry) = world.log.last_mut().filter(|_| failed) {
+            entry.pri = 3;
+        }
     }
 }
 

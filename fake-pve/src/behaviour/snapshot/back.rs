@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::create::storage_line;
+use super::create::{say, storage_line};
 use crate::behaviour::status::{Target, seconds, start_at_once, without_mtu};
 use crate::behaviour::{Answer, Call};
 use crate::work::Run;
 use crate::world::snapshot::missing;
-use crate::world::{power, snapshot};
+use crate::world::{GuestKind, power, snapshot};
 
 /// `DELETE …/snapshot/{snapname}`.
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
@@ -31,6 +31,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
 }
 
 fn prepare_delete(run: &mut Run<'_>, target: &Target, name: &str) -> Result<(), String> {
+    say(run, "delete snapshot VM", target, name);
     let guest = target.guest_mut(run.world)?;
     if guest.template() {
         return Err(format!("you can't delete a snapshot if {} is a template", guest.kind.word().to_lowercase()));
@@ -83,6 +84,8 @@ pub(crate) fn rollback(call: &mut Call<'_>) -> Answer {
 
 /// Late checks; then a running guest is switched off, hard.
 fn prepare_rollback(run: &mut Run<'_>, target: &Target, name: &str) -> Result<(), String> {
+    let what = if target.kind == GuestKind::Vm { "rollback snapshot VM" } else { "rollback snapshot LXC" };
+    say(run, what, target, name);
     let guest = target.guest(run.world)?;
     if guest.template() {
         return Err(format!("you can't rollback if {} is a template", guest.kind.word().to_lowercase()));

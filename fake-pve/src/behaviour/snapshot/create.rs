@@ -57,6 +57,12 @@ fn refuse_devices(call: &Call<'_>, target: &Target) -> Result<(), Failure> {
     Err(Failure::die(format!("Cannot live-migrate, snapshot (with RAM), or hibernate a VM with: {list}")))
 }
 
+/// What the cluster's log says before anything is done.
+pub(super) fn say(run: &mut Run<'_>, what: &str, target: &Target, name: &str) {
+    let (node, user) = (run.node.to_string(), run.user.to_string());
+    run.world.say(run.now, &node, &user, "pvedaemon", format!("{what} {}: {name}", target.vmid));
+}
+
 /// Late checks, the lock, the memory, and the section in preparation.
 fn prepare(
     run: &mut Run<'_>,
@@ -65,6 +71,7 @@ fn prepare(
     description: Option<String>,
     memory: bool,
 ) -> Result<(), String> {
+    say(run, if target.kind == GuestKind::Vm { "snapshot VM" } else { "snapshot container" }, target, name);
     let guest = target.guest(run.world)?;
     if guest.template() {
         return Err("you can't take a snapshot if it's a template".into());
