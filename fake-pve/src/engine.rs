@@ -69,6 +69,7 @@ impl Shared {
             clock.run_to_ms(end_ms);
         }
         workers.settle(world, clock.now_ms());
+        world.tell_statistics(clock.now_ms().div_euclid(1000));
         state
     }
 }

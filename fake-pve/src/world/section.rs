@@ -97,7 +97,7 @@ fn lines(writer: Writer, key: &str, value: &Value) -> String {
     match (key, text.as_str(), writer) {
         ("disable", "1", Writer::Perl) => "\tdisable\n".into(),
         ("disable", "0", Writer::Perl) => String::new(),
-        (_, "", _) => String::new(),
+        (_, "", Writer::Perl) => String::new(),
         _ => format!("\t{key} {text}\n"),
     }
 }
@@ -121,7 +121,7 @@ fn required(kind: &str) -> &'static [&'static str] {
         "node-affinity" => &["nodes", "resources"],
         "resource-affinity" => &["affinity", "resources"],
         "vzdump" => &["schedule"],
-        "realm-sync" => &["realm", "schedule"],
+        "realm-sync" => &["realm", "schedule", "scope"],
         "local" => &["target"],
         "graphite" => &["server"],
         "influxdb" => &["port", "server"],
