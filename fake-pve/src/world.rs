@@ -15,7 +15,6 @@ pub mod curve;
 pub mod disk;
 pub mod document;
 pub mod drive;
-pub mod feature;
 pub mod file;
 pub mod firewall;
 pub mod guest;
