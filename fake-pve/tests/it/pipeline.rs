@@ -153,13 +153,13 @@ async fn the_journal_tells_what_was_asked_and_who_answered() {
     let api = Api::root_token(&pve);
     api.get("/version").await;
     api.put("/nodes/pve1/dns", json!({"search": "example.org"})).await;
-    api.get("/cluster").await;
+    api.get("/cluster/notifications").await;
     api.get("/nonexistent").await;
     let requests = pve.requests();
     let seen: Vec<_> = requests.iter().map(|entry| (entry.verb.as_str(), entry.status, entry.level)).collect();
     let expected = [
         ("GET", 200, Level::Behaviour),
-        ("PUT", 200, Level::Options),
+        ("PUT", 200, Level::Behaviour),
         ("GET", 200, Level::Index),
         ("GET", 501, Level::Pipeline),
     ];
