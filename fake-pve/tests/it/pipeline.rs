@@ -152,21 +152,21 @@ async fn the_journal_tells_what_was_asked_and_who_answered() {
     let pve = cluster().await;
     let api = Api::root_token(&pve);
     api.get("/version").await;
-    api.put("/cluster/options", json!({"keyboard": "de"})).await;
-    api.get("/cluster").await;
+    api.put("/nodes/pve1/dns", json!({"search": "example.org"})).await;
+    api.get("/cluster/notifications").await;
     api.get("/nonexistent").await;
     let requests = pve.requests();
     let seen: Vec<_> = requests.iter().map(|entry| (entry.verb.as_str(), entry.status, entry.level)).collect();
     let expected = [
         ("GET", 200, Level::Behaviour),
-        ("PUT", 200, Level::Options),
+        ("PUT", 200, Level::Behaviour),
         ("GET", 200, Level::Index),
         ("GET", 501, Level::Pipeline),
     ];
     assert_eq!(seen, expected);
-    assert_eq!(requests[1].params["keyboard"], "de");
+    assert_eq!(requests[1].params["search"], "example.org");
     assert_eq!(requests[1].authid.as_deref(), Some("root@pam!ci"));
-    assert_eq!(requests[1].template, Some("/cluster/options"));
+    assert_eq!(requests[1].template, Some("/nodes/{node}/dns"));
 }
 
 #[tokio::test]

@@ -234,10 +234,12 @@ async fn managed_guests_are_left_to_the_manager() {
     let upid = run(&api, "/nodes/pve1/qemu/100/status/start", json!({}), "OK").await;
     assert!(upid.contains(":hastart:100:"), "{upid}");
     assert_eq!(log(&api, &upid).await, ["Requesting HA start for VM 100", "TASK OK"]);
+    // The manager acts some rounds later; in automatic time a look at the guest waits for it.
+    let on = current(&api, "qemu/100").await;
+    assert_eq!((&on["status"], &on["ha"]["state"]), (&json!("running"), &json!("started")));
     let tasks = api.get("/nodes/pve1/tasks?source=all&typefilter=qmstart").await;
     let real = tasks.data()[0]["upid"].as_str().expect("the agent's task").to_string();
     assert_eq!(log(&api, &real).await[0], "task started by HA resource agent");
-    assert_eq!(current(&api, "qemu/100").await["status"], "running");
     let got = api.post("/nodes/pve1/qemu/100/status/suspend", json!({"todisk": 1})).await;
     assert_eq!(got.refusal().1, "Cannot suspend HA managed VM to disk");
     let got = api.post("/nodes/pve1/qemu/100/status/stop", json!({"overrule-shutdown": 1})).await;

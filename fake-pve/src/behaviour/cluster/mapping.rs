@@ -104,8 +104,9 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
     let kind = kind(call);
     lock::under(call, "mapping", "delete mapping failed", |call| {
-        let id = call.params.text("id");
-        call.world.documents.remove(&path(kind), &id);
+        let (path, id) = (path(kind), call.params.text("id"));
+        call.world.documents.remove(&path, &id);
+        call.world.documents.collections.entry(path).or_default();
         Ok(Data::null())
     })
 }

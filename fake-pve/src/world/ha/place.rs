@@ -60,7 +60,9 @@ pub fn candidates(world: &World, sid: &str) -> Vec<String> {
             *priority = preferred.get(*node).map_or(-1, |preferred| i64::from(*preferred));
         }
     }
-    let node_of = |partner: &String| world.ha.services.get(partner).map(|service| service.node.clone());
+    let node_of = |partner: &String| {
+        world.ha.services.get(partner).map(|service| service.target.as_ref().unwrap_or(&service.node).clone())
+    };
     let apart: BTreeSet<String> = partners(world, sid, "negative").iter().filter_map(node_of).collect();
     priorities.retain(|node, _| !apart.contains(*node));
     let together: BTreeSet<String> = partners(world, sid, "positive").iter().filter_map(node_of).collect();

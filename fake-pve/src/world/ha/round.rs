@@ -45,6 +45,7 @@ pub fn round(world: &mut World, now: i64) -> Vec<Action> {
         return Vec::new();
     }
     let sids: Vec<String> = world.ha.services.keys().cloned().collect();
+    sids.iter().for_each(|sid| see_service(world, sid));
     sids.iter().filter_map(|sid| decide(world, sid)).collect()
 }
 
@@ -132,18 +133,26 @@ fn task_of<'w>(world: &'w World, service: &Service) -> Option<&'w Task> {
     world.tasks.iter().find(|task| task.upid == *upid)
 }
 
-/// What becomes of one service in this round.
-fn decide(world: &mut World, sid: &str) -> Option<Action> {
-    let vmid = vmid_of(sid)?;
-    let mut service = world.ha.services.get(sid)?.clone();
-    if task_of(world, &service).is_some_and(Task::running) {
-        return None;
+/// What came of a service's task, and where its guest is now.
+fn see_service(world: &mut World, sid: &str) {
+    let guest = vmid_of(sid).and_then(|vmid| world.guests.get(&vmid));
+    let (Some(guest), Some(service)) = (guest, world.ha.services.get(sid)) else { return };
+    if task_of(world, service).is_some_and(Task::running) {
+        return;
     }
-    let (runs_now, guest_node) = world.guests.get(&vmid).map(|guest| (guest.runs(), guest.node.clone()))?;
+    let (guest_node, mut service) = (guest.node.clone(), service.clone());
     settle_task(world, &mut service, &guest_node);
     if !["fence", "recovery"].contains(&service.state.as_str()) {
         service.node = guest_node;
     }
+    world.ha.services.insert(sid.into(), service);
+}
+
+/// What becomes of one service in this round.
+fn decide(world: &mut World, sid: &str) -> Option<Action> {
+    let vmid = vmid_of(sid)?;
+    let mut service = world.ha.services.get(sid).filter(|service| service.task.is_none())?.clone();
+    let runs_now = world.guests.get(&vmid)?.runs();
     let config = resource(world, sid).cloned().unwrap_or_default();
     let what = match (service.state.as_str(), requested(&config)) {
         ("fence" | "recovery", wanted) => {
