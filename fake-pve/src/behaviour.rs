@@ -44,6 +44,7 @@
 pub(crate) mod access;
 pub(crate) mod agent;
 mod answer;
+pub(crate) mod backup;
 pub(crate) mod bulk;
 pub(crate) mod call;
 pub(crate) mod cluster;

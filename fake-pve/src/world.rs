@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod address;
+pub mod calendar;
 pub mod conf;
 mod crypt;
 pub mod curve;

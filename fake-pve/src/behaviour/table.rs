@@ -1,8 +1,8 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
 use super::{
-    Behaviour, access, agent, bulk, cluster, console, firewall, interfaces, lxc, migrate, monitor, node, pools, qemu,
-    rrd, services, snapshot, status, storage, tasks, version, vzdump,
+    Behaviour, access, agent, backup, bulk, cluster, console, firewall, interfaces, lxc, migrate, monitor, node, pools,
+    qemu, rrd, services, snapshot, status, storage, tasks, version, vzdump,
 };
 
 /// The table. Keys are those of the catalogue.
@@ -51,6 +51,13 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("PUT /access/users/{userid}/token/{tokenid}", access::tokens::update),
     ("PUT /access/users/{userid}/unlock-tfa", access::tfa::unlock),
     ("POST /access/vncticket", access::ticket::vncticket),
+    ("GET /cluster/backup", backup::list),
+    ("POST /cluster/backup", backup::create),
+    ("GET /cluster/backup-info/not-backed-up", backup::included::missing),
+    ("DELETE /cluster/backup/{id}", backup::delete),
+    ("GET /cluster/backup/{id}", backup::show),
+    ("PUT /cluster/backup/{id}", backup::update),
+    ("GET /cluster/backup/{id}/included_volumes", backup::included::volumes),
     ("POST /cluster/bulk-action/guest/migrate", bulk::migrate),
     ("POST /cluster/bulk-action/guest/shutdown", bulk::shutdown),
     ("POST /cluster/bulk-action/guest/start", bulk::start),

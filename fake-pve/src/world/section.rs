@@ -121,7 +121,7 @@ fn required(kind: &str) -> &'static [&'static str] {
         "node-affinity" => &["nodes", "resources"],
         "resource-affinity" => &["affinity", "resources"],
         "vzdump" => &["schedule"],
-        "realm-sync" => &["realm", "schedule"],
+        "realm-sync" => &["realm", "schedule", "scope"],
         "local" => &["target"],
         "graphite" => &["server"],
         "influxdb" => &["port", "server"],

@@ -2,6 +2,7 @@
 
 mod access;
 mod agent;
+mod backup_jobs;
 mod bulk;
 mod client;
 mod cluster;
