@@ -5,11 +5,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use hyper::HeaderMap;
 use percent_encoding::percent_decode_str;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::http::Headers;
 use crate::world::Access;
 
 /// How long a ticket lives, in seconds.
@@ -146,7 +146,7 @@ fn hmac(key: &[u8; 32], message: &[u8]) -> [u8; 32] {
 pub(crate) fn authenticate(
     keys: &Keys,
     access: &Access,
-    headers: &HeaderMap,
+    headers: &Headers,
     needs_csrf: bool,
     now: i64,
 ) -> Result<Identity, &'static str> {
@@ -154,7 +154,7 @@ pub(crate) fn authenticate(
         Given::Ticket(ticket) => {
             let userid = keys.check_ticket(&ticket, now).ok_or(FAILED)?;
             access.check_user(&userid, now).map_err(|_| FAILED)?;
-            let csrf = headers.get("csrfpreventiontoken").and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let csrf = headers.get("csrfpreventiontoken").unwrap_or_default();
             if needs_csrf && !keys.check_csrf(&userid, csrf, now) {
                 return Err("Permission denied - invalid csrf token");
             }
@@ -179,17 +179,13 @@ fn check_token(access: &Access, text: &str, now: i64) -> Option<String> {
 }
 
 /// A cookie beats a ticket in `Authorization`, and a ticket beats a token.
-fn given(headers: &HeaderMap) -> Option<Given> {
-    let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    let cookie = headers.get_all("cookie").iter().find_map(|value| {
-        let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        value_of(&text, "PVEAuthCookie")
-    });
-    let authorization = text("authorization").unwrap_or_default();
+fn given(headers: &Headers) -> Option<Given> {
+    let cookie = headers.all("cookie").find_map(|value| value_of(value, "PVEAuthCookie"));
+    let authorization = headers.get("authorization").unwrap_or_default();
     cookie
-        .or_else(|| value_of(&authorization, "PVEAuthCookie"))
+        .or_else(|| value_of(authorization, "PVEAuthCookie"))
         .map(Given::Ticket)
-        .or_else(|| value_of(&authorization, "PVEAPIToken").map(Given::Token))
+        .or_else(|| value_of(authorization, "PVEAPIToken").map(Given::Token))
 }
 
 /// `KEY=value` or `KEY value` at the start or after white space, up to `;`, percent-decoded.

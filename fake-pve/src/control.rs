@@ -103,6 +103,6 @@ pub(crate) fn page(verb: Verb, path: &str) -> Reply {
             let page = "<!DOCTYPE html>\n<title>fake-pve</title>\n<p>A fake Proxmox VE cluster. Its API is under /api2/json.\n";
             Reply::new(200, "OK", "text/html; charset=utf-8", page.as_bytes().to_vec())
         }
-        _ => Reply::text(500, &format!("no such file '{path}'")),
+        _ => Reply::text(500, &format!("no such file '{path}'\n")),
     }
 }

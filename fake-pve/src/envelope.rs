@@ -39,8 +39,24 @@ impl Format {
     }
 }
 
-/// The reply for an answer.
-pub fn reply(format: Format, answer: Answer) -> Reply {
+/// `301 Moved` without a body, as the `html` pages send people about.
+pub fn moved(to: &str) -> Reply {
+    let mut reply = Reply::bare(301, "Moved");
+    reply.headers.push(("Location", to.into()));
+    reply
+}
+
+/// A login through the `html` form: the only place where a cookie is set.
+pub fn logged_in(login: &Data) -> Reply {
+    let ticket = login.value["ticket"].as_str().unwrap_or_default();
+    let ticket = percent_encoding::utf8_percent_encode(ticket, percent_encoding::NON_ALPHANUMERIC);
+    let mut reply = moved("/api2/html");
+    reply.headers.push(("Set-Cookie", format!("PVEAuthCookie={ticket}; path=/; secure; SameSite=Lax;")));
+    reply
+}
+
+/// The reply for an answer. One that was passed on has its status from a header field: as text, in `extjs`.
+pub fn reply(format: Format, answer: Answer, passed_on: bool) -> Reply {
     if let Ok(Data { raw: Some(raw), .. }) = answer {
         let mut reply = Reply::new(200, "OK", raw.content_type, raw.bytes);
         reply.headers = raw.headers;
@@ -50,9 +66,9 @@ pub fn reply(format: Format, answer: Answer) -> Reply {
     let reason = answer.as_ref().map_or_else(|failure| failure.message.clone(), |_| "OK".to_string());
     match format {
         Format::Json => Reply::new(status, &reason, JSON, body(&json_body(&answer))),
-        Format::ExtJs => Reply::new(200, "OK", JSON, body(&extjs_body(&answer))),
+        Format::ExtJs => Reply::new(200, "OK", JSON, body(&extjs_body(&answer, passed_on))),
         Format::HtmlJs => {
-            let text = escape(&extjs_body(&answer).to_string());
+            let text = escape(&extjs_body(&answer, passed_on).to_string());
             Reply::new(200, "OK", "text/html;charset=UTF-8", text.into_bytes())
         }
         Format::Html => {
@@ -77,7 +93,7 @@ fn json_body(answer: &Answer) -> Value {
     Value::Object(object)
 }
 
-fn extjs_body(answer: &Answer) -> Value {
+fn extjs_body(answer: &Answer, passed_on: bool) -> Value {
     let mut object = Map::new();
     match answer {
         Ok(data) => {
@@ -86,7 +102,8 @@ fn extjs_body(answer: &Answer) -> Value {
         }
         Err(failure) => {
             object.insert("success".into(), json!(0));
-            object.insert("status".into(), json!(failure.status));
+            let status = if passed_on { json!(failure.status.to_string()) } else { json!(failure.status) };
+            object.insert("status".into(), status);
             object.insert("message".into(), json!(wire_message(failure)));
             object.insert("data".into(), Value::Null);
             errors(&mut object, failure);
@@ -121,16 +138,17 @@ fn body(value: &Value) -> Vec<u8> {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
+/// Keys sorted; nothing for a refusal.
 fn viewer(answer: &Answer) -> Vec<u8> {
+    let Ok(data) = answer else { return Vec::new() };
     let mut text = String::from("[virt-viewer]\n");
-    if let Ok(Data { value: Value::Object(object), .. }) = answer {
-        for (key, value) in object {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            text.push_str(&format!("{key}={value}\n"));
-        }
+    let sorted: std::collections::BTreeMap<_, _> = data.value.as_object().into_iter().flatten().collect();
+    for (key, value) in sorted {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        text.push_str(&format!("{key}={value}\n"));
     }
     text.into_bytes()
 }

@@ -53,7 +53,7 @@ pub(crate) fn answer(call: &mut Call<'_>, level: Level) -> Answer {
     match (level, collection::of(method.path)) {
         (Level::Collection, Some(collection)) => collection.answer(call),
         (Level::Options, _) => options::answer(call),
-        (Level::Index, _) => Ok(index::list(method)),
+        (Level::Index, _) => index::list(call),
         (Level::Shape, _) => Ok(shape::empty(method.returns()).into()),
         _ => Err(Failure::new(501, format!("fake-pve: {} is not modelled", method.key()))),
     }

@@ -40,6 +40,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -184,6 +185,10 @@ impl Builder {
             names.push(address.ip().to_string());
         }
         let leaf = ca.leaf(names)?;
+        let served = json!({"ca": ca.pem(), "certificate": leaf.pem, "fingerprint": leaf.fingerprint});
+        if let Some(node) = world.nodes.get_mut(&world.entry) {
+            node.state.insert(behaviour::certificates::SERVED.into(), served);
+        }
 
         let (workers, journal, faults) = Default::default();
         let state = State { world, clock, workers, journal, faults };

@@ -135,6 +135,12 @@ impl Scenario {
         self
     }
 
+    /// Installs the packages of Ceph on every node; nothing is configured yet.
+    pub fn ceph_installed(mut self) -> Scenario {
+        self.world.ceph.installed = self.world.nodes.keys().cloned().collect();
+        self
+    }
+
     /// Takes a node off the network.
     pub fn offline(mut self, node: &str) -> Scenario {
         if let Some(node) = self.world.nodes.get_mut(node) {

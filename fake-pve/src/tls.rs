@@ -19,6 +19,8 @@ pub struct Ca {
 /// What the server presents.
 pub(crate) struct Leaf {
     pub config: Arc<ServerConfig>,
+    /// The certificate as PEM.
+    pub pem: String,
     /// SHA-256 of the certificate in Proxmox's form: `AA:BB:…`.
     pub fingerprint: String,
 }
@@ -55,7 +57,7 @@ impl Ca {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Leaf { config: Arc::new(config), fingerprint })
+        Ok(Leaf { config: Arc::new(config), pem: certificate.pem(), fingerprint })
     }
 }
 

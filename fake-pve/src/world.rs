@@ -8,8 +8,9 @@
 pub mod access;
 pub mod address;
 pub mod calendar;
+pub mod ceph;
 pub mod conf;
-mod crypt;
+pub mod crypt;
 pub mod curve;
 pub mod disk;
 pub mod document;
@@ -19,6 +20,7 @@ pub mod file;
 pub mod firewall;
 pub mod guest;
 pub mod ha;
+pub mod interfaces;
 pub mod mount;
 pub mod node;
 pub mod option;
@@ -44,6 +46,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use access::Access;
+pub use ceph::Ceph;
 pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
@@ -107,6 +110,8 @@ pub struct World {
     pub firewalls: BTreeMap<String, Firewall>,
     /// Software-defined networks.
     pub sdn: Sdn,
+    /// Ceph.
+    pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
     /// Source of every invented value: the same seed and calls give the same world.

@@ -30,9 +30,14 @@ pub struct Decided {
 /// The policy's refusal of the change, before anything is read; what reading can cause.
 pub async fn decide(ctx: &Ctx, call: ApiCall, dry_run: bool) -> Result<(ApiCall, Option<Decided>), Fault> {
     let Some(template) = changed_config(&call) else { return Ok((call, None)) };
-    ctx.cluster().policy.consider(&call, dry_run)?;
+    let is_sent = ctx.cluster().policy.consider(&call, dry_run)?;
     let mut decided = Decided { template, values: call.values().to_vec(), before: Map::new(), options: options(&call) };
-    decided.before = decided.read(ctx, template).await?.as_object().cloned().unwrap_or_default();
+    match decided.read(ctx, template).await {
+        Ok(config) => decided.before = config.as_object().cloned().unwrap_or_default(),
+        // An account may be allowed to change what it may not read; and what is only shown needs no cluster.
+        Err(fault) if !is_sent || fault.code == Code::Forbidden => return Ok((call, None)),
+        Err(fault) => return Err(fault),
+    }
     let digest = decided.before.get("digest").and_then(Value::as_str).filter(|_| call.param("digest").is_none());
     let call = match digest {
         Some(digest) => call.clone().with_param("digest", digest),

@@ -7,6 +7,7 @@
 mod command;
 mod exec;
 mod file;
+mod line;
 mod program;
 
 use serde_json::{Value, json};

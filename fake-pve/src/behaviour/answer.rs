@@ -1,7 +1,5 @@
 //! Results and refusals of a call.
 
-#![expect(dead_code, reason = "offered to behaviours that are not written yet; remove when all of it is used")]
-
 use std::collections::BTreeMap;
 
 use serde_json::Value;

@@ -20,12 +20,12 @@ pub(crate) struct Call<'a> {
     pub method: &'static Method,
     /// Verified parameters, those of the path included.
     pub params: Params,
-    /// The file of an upload; its bytes are counted and summed, not kept.
-    pub upload: Option<Upload>,
     /// User or full token id; empty for nobody (logins).
     pub authid: String,
     /// The path as it was asked for, beneath the format.
     pub path: String,
+    /// The file that an upload brought.
+    pub upload: Option<Upload>,
     pub(crate) clock: &'a mut Clock,
     pub(crate) workers: &'a mut Workers,
     pub(crate) keys: &'a Keys,

@@ -11,8 +11,9 @@ mod verify;
 
 use serde_json::{Map, Value, json};
 
+use super::params::word as text;
 use super::{Call, Failure};
-use crate::world::{Firewall, World, digest};
+use crate::world::{Firewall, World};
 
 /// What kind of place a rule stands in; Proxmox's own words for it are in its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +106,7 @@ fn no_such_group(name: &str) -> Failure {
 /// The virtual network of the call, which must be part of the applied configuration.
 fn allowed_vnet(call: &Call<'_>) -> Result<String, Failure> {
     let vnet = call.params.text("vnet");
-    let Some(config) = call.world.sdn.get_running("vnets", &vnet) else {
+    let Some(config) = call.world.sdn.get_running("/cluster/sdn/vnets", &vnet) else {
         return Err(Failure::die("invalid vnet specified at /usr/share/perl5/PVE/API2/Firewall/Helpers.pm line 54."));
     };
     let zone = text(config, "zone");
@@ -117,11 +118,6 @@ fn allowed_vnet(call: &Call<'_>) -> Result<String, Failure> {
     } else {
         Err(Failure::denied(&format!("{path}, {}", privileges.join("|"))))
     }
-}
-
-/// A property as text; empty when it is not there.
-fn text(object: &Map<String, Value>, key: &str) -> String {
-    object.get(key).and_then(super::params::scalar).unwrap_or_default()
 }
 
 /// 4 or 6 for an address, a network or a range; `None` for names.
@@ -147,9 +143,6 @@ fn keep(world: &mut World, file: &str, firewall: Firewall) {
     }
 }
 
-/// The digest of nothing.
-pub(crate) const EMPTY_DIGEST: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
-
 /// The digest of a list of objects: of `key:value` lines, keys sorted within each.
 fn digest_of(objects: &[Map<String, Value>]) -> String {
     let mut lines = String::new();
@@ -160,7 +153,7 @@ fn digest_of(objects: &[Map<String, Value>]) -> String {
             lines.push_str(&format!("{key}:{}\n", text(object, key)));
         }
     }
-    if lines.is_empty() { EMPTY_DIGEST.into() } else { digest(&json!(lines)) }
+    crate::world::digest_of(&lines)
 }
 
 /// An object with the digest of its list.

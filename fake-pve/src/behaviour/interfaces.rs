@@ -6,14 +6,12 @@ use super::status::Target;
 use super::{Answer, Call, Data};
 use crate::world::address::{Interface, interfaces};
 
-/// The interfaces of a running container; `null` when it is off.
+/// The interfaces of a running container; `null` when it is off, or not there.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
-    let target = Target::of(call);
-    let guest = target.guest(call.world)?;
-    if !guest.runs() {
-        return Ok(Data::null());
+    match Target::of(call).guest(call.world) {
+        Ok(guest) if guest.runs() => Ok(Data::from(interfaces(guest).iter().map(item).collect::<Vec<_>>())),
+        _ => Ok(Data::null()),
     }
-    Ok(Data::from(interfaces(guest).iter().map(item).collect::<Vec<_>>()))
 }
 
 fn item(interface: &Interface) -> Value {

@@ -3,6 +3,7 @@
 mod condition;
 mod journey;
 mod log;
+mod plan;
 mod remote;
 
 use super::status::{Request, Target, quorate, request, root_only};

@@ -1,7 +1,19 @@
 //! `/nodes`: the list, and a node's own status.
 
+pub(crate) mod config;
+pub(crate) mod dns;
+pub(crate) mod execute;
+pub(crate) mod hosts;
+pub(crate) mod journal;
+pub(crate) mod netstat;
+pub(crate) mod power;
+pub(crate) mod report;
+pub(crate) mod subscription;
+pub(crate) mod time;
+
 use serde_json::{Map, Value, json};
 
+use super::certificates::SERVED;
 use super::{Answer, Call, Data};
 use crate::world::Node;
 
@@ -9,7 +21,7 @@ use crate::world::Node;
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
     let items = call.world.nodes.iter().map(|(name, node)| {
         let mut item = item(call, name, node);
-        item.insert("ssl_fingerprint".into(), json!(fingerprint(name)));
+        item.insert("ssl_fingerprint".into(), json!(presented(node).unwrap_or_else(|| fingerprint(name))));
         Value::Object(item)
     });
     Ok(Data::from(items.collect::<Vec<_>>()))
@@ -85,8 +97,13 @@ fn memory_used(call: &Call<'_>, name: &str, node: &Node) -> u64 {
     (node.memory_used + guests.map(|guest| guest.memory_used).sum::<u64>()).min(node.memory)
 }
 
+/// The fingerprint of the certificate that a server really presents for a node.
+fn presented(node: &Node) -> Option<String> {
+    Some(node.state.get(SERVED)?["fingerprint"].as_str()?.to_string())
+}
+
 /// A stable fingerprint of a node: the API clients reach is that of the entry node only.
-fn fingerprint(name: &str) -> String {
+pub(crate) fn fingerprint(name: &str) -> String {
     let digest = crate::world::digest(&json!([name, "certificate"])) + &crate::world::digest(&json!([name]));
     let pairs: Vec<String> = (0..32).map(|at| digest[at * 2..at * 2 + 2].to_uppercase()).collect();
     pairs.join(":")

@@ -69,6 +69,11 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// A property of an object as text; empty when it is not there.
+pub(crate) fn word(object: &Map<String, Value>, key: &str) -> String {
+    object.get(key).and_then(scalar).unwrap_or_default()
+}
+
 /// Splits a list in one text, as Proxmox does.
 pub(crate) fn split_list(text: &str) -> Vec<String> {
     let nul = text.contains('\0');

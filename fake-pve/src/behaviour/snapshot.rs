@@ -1,15 +1,17 @@
-//! `/nodes/{node}/{qemu,lxc}/{vmid}/snapshot`: the tree, one snapshot's configuration, and `…/feature`.
+//! `/nodes/{node}/{qemu,lxc}/{vmid}/snapshot`: the tree, and one snapshot's configuration.
 
-mod task;
+mod back;
+mod create;
 
 use serde_json::{Map, Value, json};
 
 use super::status::Target;
-use super::{Answer, Call, Data, Failure};
-use crate::world::feature::{Feature, guest_has, missing};
-use crate::world::{Guest, GuestKind, Snapshot, World, drive};
+use super::{Answer, Call, Data};
+use crate::world::feature::missing;
+use crate::world::{Guest, GuestKind, Snapshot};
 
-pub(crate) use task::{create, delete, rollback};
+pub(crate) use back::{delete, rollback};
+pub(crate) use create::create;
 
 /// `GET …/snapshot`: every snapshot with its parent, and where the guest is.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
@@ -90,35 +92,4 @@ pub(crate) fn set_config(call: &mut Call<'_>) -> Answer {
     let snapshot = guest.snapshots.get_mut(&name).ok_or_else(|| missing(&name))?;
     snapshot.description = Some(text).filter(|text| !text.is_empty());
     Ok(Data::null())
-}
-
-/// `GET …/feature`.
-pub(crate) fn feature(call: &mut Call<'_>) -> Answer {
-    let target = Target::of(call);
-    let guest = target.guest(call.world)?;
-    let feature = match call.params.text("feature").as_str() {
-        "snapshot" => Feature::Snapshot,
-        "clone" => Feature::Clone,
-        "copy" => Feature::Copy,
-        other => return Err(Failure::die(format!("unknown feature '{other}'"))),
-    };
-    let has = guest_has(call.world, target.vmid, feature, call.params.get("snapname").as_deref())?;
-    let mut answer = json!({"hasFeature": i32::from(has)});
-    if target.kind == GuestKind::Vm {
-        answer["nodes"] = json!(nodes_with_disks(call.world, guest));
-    }
-    Ok(answer.into())
-}
-
-/// Nodes that reach every disk of a machine; its own alone when one is on a storage that is not shared.
-fn nodes_with_disks(world: &World, guest: &Guest) -> Vec<String> {
-    let drives = drive::drives(guest.kind, &guest.config);
-    let storages: Vec<&str> = drives.iter().filter_map(|drive| drive.storage()).collect();
-    let reaches = |node: &String| {
-        storages
-            .iter()
-            .filter_map(|id| world.storages.get(*id))
-            .all(|storage| storage.on_node(node) && (storage.shared() || *node == guest.node))
-    };
-    world.nodes.keys().filter(|node| reaches(node)).cloned().collect()
 }

@@ -23,7 +23,7 @@ pub(crate) use ha::{Request, request};
 pub(crate) use halt::{Shutdown, shutdown};
 pub(crate) use power::{reboot, reset, shutdown as shut_down, start as switch_on, stop as switch_off};
 pub(crate) use suspend::{formatting, halt as pause, park, resume, suspend};
-pub(crate) use vm::{MACHINE, QEMU};
+pub(crate) use vm::{MACHINE, QEMU, fields as vm_fields};
 
 /// A guest as calls name it, whether it is there or not.
 #[derive(Clone, Debug)]

@@ -1,13 +1,30 @@
 //! The body of a request, read when the pipeline wants it.
 
-use http_body_util::BodyExt;
-use hyper::HeaderMap;
-use hyper::body::Incoming;
-use hyper::header;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::sync::Mutex;
+
+use super::head::{Head, Refused};
+
+/// Header lines of one request, at most (the empty one counts).
+const MOST_LINES: usize = 64;
+/// Bytes of header lines, at most.
+const MOST_BYTES: usize = 8 << 10;
+/// Longest piece of a body.
+const PIECE: usize = 64 << 10;
+
+/// The reading half of a connection.
+pub(super) struct Reader {
+    stream: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    /// Bytes of the current body that were not read yet.
+    pub left: u64,
+}
 
 /// A body that may not have been read yet.
 pub(crate) struct Body {
-    incoming: Option<Incoming>,
+    reader: Arc<Mutex<Reader>>,
     announced: u64,
 }
 
@@ -20,10 +37,84 @@ pub(crate) enum BodyError {
     Cut,
 }
 
+impl Reader {
+    pub fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Reader {
+        Reader { stream: BufReader::new(Box::new(stream)), left: 0 }
+    }
+
+    /// The next head; `None` when the connection is over or carries too much to be answered.
+    ///
+    /// # Errors
+    /// What is answered to a malformed head.
+    pub async fn head(&mut self) -> Result<Option<Head>, Refused> {
+        let first = loop {
+            match self.line(MOST_BYTES).await {
+                None => return Ok(None),
+                // Some browsers send empty lines between requests.
+                Some(line) if line.is_empty() => {}
+                Some(line) => break line,
+            }
+        };
+        let mut head = Head::first_line(&first)?;
+        let (mut lines, mut bytes) = (0, 0);
+        loop {
+            let Some(line) = self.line(MOST_BYTES).await else { return Ok(None) };
+            lines += 1;
+            bytes += line.len();
+            if lines >= MOST_LINES || bytes >= MOST_BYTES {
+                return Ok(None);
+            }
+            if line.is_empty() {
+                return Ok(Some(head));
+            }
+            head.line(&line)?;
+        }
+    }
+
+    /// One line without its end; `None` at the end of the connection or when it is too long.
+    async fn line(&mut self, most: usize) -> Option<String> {
+        let mut line = Vec::new();
+        let read = (&mut self.stream).take(most as u64 + 2).read_until(b'\n', &mut line).await.ok()?;
+        if read == 0 || line.pop() != Some(b'\n') {
+            return None;
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        Some(String::from_utf8_lossy(&line).into_owned())
+    }
+
+    async fn piece(&mut self) -> Result<Option<Bytes>, BodyError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let most = PIECE.min(usize::try_from(self.left).unwrap_or(PIECE));
+        let mut piece = vec![0; most];
+        let read = self.stream.read(&mut piece).await.map_err(|_| BodyError::Cut)?;
+        if read == 0 {
+            return Err(BodyError::Cut);
+        }
+        piece.truncate(read);
+        self.left -= read as u64;
+        Ok(Some(piece.into()))
+    }
+
+    /// Reads and forgets what still comes, so that the peer reads the last reply before the connection is cut.
+    pub async fn drain(&mut self, most: usize) {
+        let mut rest = vec![0; PIECE];
+        let mut read = 0;
+        while read < most {
+            match self.stream.read(&mut rest).await {
+                Ok(0) | Err(_) => return,
+                Ok(more) => read += more,
+            }
+        }
+    }
+}
+
 impl Body {
-    pub fn new(incoming: Incoming, headers: &HeaderMap) -> Body {
-        let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        Body { incoming: Some(incoming), announced: length.unwrap_or(0) }
+    pub(super) fn new(reader: Arc<Mutex<Reader>>, announced: u64) -> Body {
+        Body { reader, announced }
     }
 
     /// Bytes that the header announces.
@@ -36,43 +127,15 @@ impl Body {
         if self.announced > limit as u64 {
             return Err(BodyError::TooLarge);
         }
-        let mut bytes = Vec::with_capacity(self.announced as usize);
-        while let Some(chunk) = self.chunk().await? {
-            if bytes.len() + chunk.len() > limit {
-                return Err(BodyError::TooLarge);
-            }
-            bytes.extend_from_slice(&chunk);
+        let mut bytes = Vec::with_capacity(usize::try_from(self.announced).unwrap_or_default());
+        while let Some(piece) = self.chunk().await? {
+            bytes.extend_from_slice(&piece);
         }
         Ok(bytes)
     }
 
-    /// Reads up to `limit` bytes of it away, so that a client hears the answer before the connection ends.
-    pub async fn skip(&mut self, limit: usize) {
-        let mut skipped = 0;
-        while let Ok(Some(piece)) = self.chunk().await {
-            skipped += piece.len();
-            if skipped > limit {
-                return;
-            }
-        }
-    }
-
     /// The next piece; `None` at the end. For uploads that need not fit in memory.
-    pub async fn chunk(&mut self) -> Result<Option<bytes::Bytes>, BodyError> {
-        let Some(incoming) = &mut self.incoming else { return Ok(None) };
-        loop {
-            match incoming.frame().await {
-                None => {
-                    self.incoming = None;
-                    return Ok(None);
-                }
-                Some(Err(_)) => return Err(BodyError::Cut),
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        return Ok(Some(data));
-                    }
-                }
-            }
-        }
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
+        self.reader.lock().await.piece().await
     }
 }

@@ -16,7 +16,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 const COMMENT: &AsciiSet = &CONTROLS.add(b'%').add(b':');
 
 /// A line of a description as a comment line holds it.
-fn encode_text(text: &str) -> String {
+pub(crate) fn encode_text(text: &str) -> String {
     utf8_percent_encode(text, COMMENT).to_string()
 }
 

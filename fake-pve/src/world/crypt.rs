@@ -16,6 +16,12 @@ pub(super) fn is(stored: &str, password: &str) -> bool {
     hash_of(password.as_bytes(), salt.as_bytes(), rounds).as_bytes().ct_eq(hash.as_bytes()).into()
 }
 
+/// A password as it is stored, with a salt out of the source of invented values.
+pub(crate) fn make(random: &mut super::Random, password: &str) -> String {
+    let salt: String = (0..8).map(|_| char::from(ALPHABET[random.below(64) as usize])).collect();
+    format!("$5${salt}${}", hash_of(password.as_bytes(), salt.as_bytes(), 5000))
+}
+
 /// The algorithm as it is published: password and salt are mixed, then hashed again `rounds` times.
 fn hash_of(password: &[u8], salt: &[u8], rounds: u32) -> String {
     let salt = &salt[..salt.len().min(16)];

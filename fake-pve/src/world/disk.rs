@@ -48,13 +48,10 @@ pub fn is_disk(kind: GuestKind, key: &str) -> bool {
 }
 
 /// What a rate or burst option needs beside it.
-const NEEDS: [(&str, &str); 12] = [
+const NEEDS: [(&str, &str); 9] = [
     ("mbps_max", "mbps"),
     ("mbps_rd_max", "mbps_rd"),
     ("mbps_wr_max", "mbps_wr"),
-    ("iops_max", "iops"),
-    ("iops_rd_max", "iops_rd"),
-    ("iops_wr_max", "iops_wr"),
     ("bps_max_length", "mbps_max"),
     ("bps_rd_max_length", "mbps_rd_max"),
     ("bps_wr_max_length", "mbps_wr_max"),
@@ -67,7 +64,9 @@ impl Disk {
     /// Takes a disk option apart; `None` where Proxmox cannot read it or its keys contradict each other.
     pub fn parse(kind: GuestKind, key: &str, text: &str) -> Option<Disk> {
         if is_unused(key) {
-            let options = [(volume_key(kind).to_string(), Value::from(text.split(',').next().unwrap_or_default()))];
+            let first = text.split(',').next().unwrap_or_default();
+            let volume = first.strip_prefix("file=").or(first.strip_prefix("volume=")).unwrap_or(first);
+            let options = [(volume_key(kind).to_string(), Value::from(volume))];
             return Some(Disk { key: key.into(), kind, options: options.into_iter().collect() });
         }
         let keys = property::keys(option::schema(kind, key)?)?;

@@ -6,6 +6,7 @@
 
 mod documents;
 mod plain;
+mod sdn;
 
 use std::collections::BTreeSet;
 

@@ -63,7 +63,7 @@ impl Default for Node {
             network_pending: None,
             disks: BTreeMap::new(),
             services: BTreeMap::new(),
-            timezone: "UTC".into(),
+            timezone: "Etc/UTC".into(),
             state: BTreeMap::new(),
         }
     }

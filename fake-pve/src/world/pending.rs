@@ -57,7 +57,7 @@ impl Guest {
     }
 
     /// What happens whenever the file is written: unused entries whose volume is attached again fall away, and an empty
-    /// boot order is read back as a blank.
+    /// value of a machine is read back as a blank.
     pub fn written(&mut self) {
         let kind = self.kind;
         let attached: Vec<String> = [&self.config, &self.pending]
@@ -65,21 +65,25 @@ impl Guest {
             .flat_map(|config| disk::disks(kind, config))
             .map(|disk| disk.volume())
             .collect();
-        self.config.retain(|key, value| !is_unused(key) || !attached.contains(&option::text(value)));
+        let volume = |key: &str, value: &Value| Disk::parse(kind, key, &option::text(value)).map(|disk| disk.volume());
+        self.config
+            .retain(|key, value| !is_unused(key) || volume(key, value).is_none_or(|volid| !attached.contains(&volid)));
         if let Some(count) = self.config.shift_remove("smp") {
             self.config.insert("sockets".into(), count);
         }
-        if self.config.get("boot").is_some_and(|boot| boot == "") {
-            self.config.insert("boot".into(), " ".into());
+        if kind == GuestKind::Vm {
+            let empty = |(key, value): &(&String, &mut Value)| *key != "description" && **value == "";
+            self.config.iter_mut().filter(empty).for_each(|(_, value)| *value = " ".into());
         }
     }
 
-    /// As [`Guest::written`], for a file that is written for the first time: an empty boot order is not read back yet.
+    /// As [`Guest::written`], for a file that is written for the first time: empty values are not read back yet.
     pub fn written_first(&mut self) {
-        let boot = self.config.get("boot").cloned();
+        let empty: Vec<String> =
+            self.config.iter().filter(|(_, value)| **value == "").map(|(key, _)| key.clone()).collect();
         self.written();
-        if let Some(boot) = boot {
-            self.config.insert("boot".into(), boot);
+        for key in empty {
+            self.config.insert(key, "".into());
         }
     }
 
@@ -146,7 +150,8 @@ impl World {
     /// `unable to apply pending change …`.
     pub fn apply_pending(&mut self, now: i64, vmid: u32) -> BTreeMap<String, String> {
         let mut errors = BTreeMap::new();
-        let Some(guest) = self.guests.get(&vmid) else { return errors };
+        let waits = |guest: &&Guest| !guest.pending.is_empty() || !guest.pending_delete.is_empty();
+        let Some(guest) = self.guests.get(&vmid).filter(waits) else { return errors };
         let (kind, deletions) = (guest.kind, guest.pending_delete.clone());
         for (key, force) in deletions {
             let applied = self.apply_delete(vmid, &key, force);

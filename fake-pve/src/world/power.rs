@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::drive::{Drive, add_unused, is_drive, is_unused};
-use super::{Guest, GuestKind, GuestStatus, World};
+use super::{Guest, GuestStatus, World};
 
 /// Key in [`Guest::state`]: `true` for a guest that hears no request to shut down (a scenario sets it).
 pub const DEAF: &str = "ignores-shutdown";
@@ -16,7 +15,7 @@ const SPANS: usize = 100;
 
 /// Switches a guest on; its pending changes become the configuration first.
 pub fn switch_on(world: &mut World, vmid: u32, now: i64) {
-    apply_pending(world, vmid);
+    let _stay_pending = world.apply_pending(now, vmid);
     power_on(world, vmid, now);
 }
 
@@ -31,7 +30,7 @@ pub fn power_on(world: &mut World, vmid: u32, now: i64) {
 /// Switches a guest off. A machine's pending changes become the configuration.
 pub fn switch_off(world: &mut World, vmid: u32, now: i64) {
     power_off(world, vmid, now);
-    apply_pending(world, vmid);
+    let _stay_pending = world.apply_pending(now, vmid);
 }
 
 /// Switches a guest off and leaves its configuration alone.
@@ -81,63 +80,6 @@ fn spans(guest: &Guest) -> Vec<(i64, i64)> {
     kept.into_iter().flatten().filter_map(pair).collect()
 }
 
-/// Applies what waits in a guest's configuration. Disks that are taken away or replaced become `unusedN`; forced ones,
-/// unused ones and cloud-init drives are freed; media of CD-ROM drives are dropped.
-fn apply_pending(world: &mut World, vmid: u32) {
-    let Some(guest) = world.guests.get_mut(&vmid) else { return };
-    let (kind, node) = (guest.kind, guest.node.clone());
-    let pending = std::mem::take(&mut guest.pending);
-    let deleted = std::mem::take(&mut guest.pending_delete);
-    let mut freed = Vec::new();
-    for (key, force) in deleted {
-        let Some(old) = guest.config.shift_remove(&key) else { continue };
-        let Some(text) = old.as_str() else { continue };
-        match let_go(kind, vmid, &key, text, force) {
-            Fate::Kept => {}
-            Fate::Unused(volid) => add_unused(&mut guest.config, &volid),
-            Fate::Freed(volid) => freed.push(volid),
-        }
-    }
-    for (key, value) in pending {
-        let old = guest.option(&key).filter(|_| is_drive(kind, &key));
-        let new = value.as_str().map(|text| Drive::parse(&key, text).volid);
-        if let Some(old) = old.filter(|old| Some(Drive::parse(&key, old).volid) != new) {
-            match let_go(kind, vmid, &key, &old, false) {
-                Fate::Kept => {}
-                Fate::Unused(volid) => add_unused(&mut guest.config, &volid),
-                Fate::Freed(volid) => freed.push(volid),
-            }
-        }
-        guest.config.insert(key, value);
-    }
-    for volid in freed {
-        world.take_volume(&node, &volid);
-    }
-}
-
-enum Fate {
-    Kept,
-    Unused(String),
-    Freed(String),
-}
-
-/// What becomes of a value that leaves the configuration.
-fn let_go(kind: GuestKind, vmid: u32, key: &str, text: &str, force: bool) -> Fate {
-    if is_unused(key) {
-        return Fate::Freed(text.into());
-    }
-    if !is_drive(kind, key) {
-        return Fate::Kept;
-    }
-    let drive = Drive::parse(key, text);
-    let owned = drive.volid.contains(&format!("-{vmid}-"));
-    match (drive.storage().is_some() && owned, drive.cloudinit() || force) {
-        (true, true) => Fate::Freed(drive.volid),
-        (true, false) if !drive.cdrom() => Fate::Unused(drive.volid),
-        _ => Fate::Kept,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,13 +112,13 @@ mod tests {
         let guest = world.guests.get_mut(&100).expect("the guest");
         guest.pending.insert("memory".into(), json!("1024"));
         guest.pending_delete.insert("scsi0".into(), false);
-        apply_pending(&mut world, 100);
+        let _none = world.apply_pending(0, 100);
         let guest = &world.guests[&100];
         assert_eq!(guest.option("memory").as_deref(), Some("1024"));
         assert_eq!(guest.option("unused0").as_deref(), Some("local-lvm:vm-100-disk-0"));
         assert!(guest.pending.is_empty() && guest.pending_delete.is_empty());
         world.guests.get_mut(&100).expect("the guest").pending_delete.insert("unused0".into(), false);
-        apply_pending(&mut world, 100);
+        let _none = world.apply_pending(0, 100);
         assert!(world.volume("pve1", "local-lvm:vm-100-disk-0").is_none());
         assert_eq!(world.guests[&100].option("unused0"), None);
     }

@@ -2,28 +2,22 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GuestKind, World, option};
+use super::{GuestKind, World, ha, option};
 
 const HA: &str = "/cluster/ha/resources";
 const REPLICATION: &str = "/cluster/replication";
 const BACKUP: &str = "/cluster/backup";
 
 impl World {
-    /// The id of a guest as a resource of high availability: `vm:100`, `ct:200`.
-    pub fn ha_sid(&self, vmid: u32) -> String {
-        let kind = self.guests.get(&vmid).map_or(GuestKind::Vm, |guest| guest.kind);
-        format!("{}:{vmid}", if kind == GuestKind::Vm { "vm" } else { "ct" })
-    }
-
     /// The guest as a resource of high availability.
     pub fn ha_resource(&self, vmid: u32) -> Option<&Map<String, Value>> {
-        let numbered = vmid.to_string();
-        self.documents.get(HA, &self.ha_sid(vmid)).or_else(|| self.documents.get(HA, &numbered))
+        let kind = self.guests.get(&vmid).map(|guest| guest.kind)?;
+        ha::resource(self, kind, vmid)
     }
 
     /// Makes the guest a resource of high availability.
     pub fn add_to_ha(&mut self, vmid: u32, state: &str) {
-        let sid = self.ha_sid(vmid);
+        let sid = ha::sid(self.guests.get(&vmid).map_or(GuestKind::Vm, |guest| guest.kind), vmid);
         let kind = sid.split(':').next().unwrap_or_default().to_string();
         let resource = json!({"sid": sid, "type": kind, "state": state});
         if let Value::Object(resource) = resource {
@@ -48,7 +42,7 @@ impl World {
 
     /// The zone whose rights guard a bridge: that of the virtual network, else `localnetwork`.
     pub fn zone_of(&self, bridge: &str) -> String {
-        let vnet = self.documents.get("/cluster/sdn/vnets", bridge);
+        let vnet = self.sdn.get_running("vnets", bridge);
         vnet.and_then(|vnet| vnet.get("zone")).map_or_else(|| "localnetwork".into(), option::text)
     }
 
@@ -73,7 +67,7 @@ impl World {
         if purge {
             let word = kind.word();
             log.push(format!("purging {word} {vmid} from related configurations.."));
-            let sid = self.ha_sid(vmid);
+            let sid = ha::sid(kind, vmid);
             if self.documents.remove(HA, &sid).is_some() {
                 log.push(format!("NOTE: removed {word} {vmid} from HA resource configuration."));
             }

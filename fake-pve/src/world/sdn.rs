@@ -1,4 +1,6 @@
-//! Software-defined networks: the configuration that was asked for, the one that is applied, and who has which address.
+//! Software-defined networks: what is applied of the configuration, who holds its lock, and who has which address.
+//!
+//! What was asked for lies in [`World::documents`], in the collections beneath `/cluster/sdn`.
 
 use std::collections::BTreeMap;
 
@@ -8,114 +10,110 @@ use serde_json::{Map, Value};
 use super::World;
 use super::document::Collection;
 
-/// Everything about software-defined networks. Sections are `zones`, `vnets`, `subnets`, `controllers`, `ipams`, `dns`,
-/// `fabrics`, `fabric-nodes`, `prefix-lists` and `route-maps`; objects hold their `type` and options, not their id.
+/// Paths of collections that are applied together; whatever lies beneath them belongs to them.
+const APPLIED: [&str; 6] = [
+    "/cluster/sdn/controllers",
+    "/cluster/sdn/fabrics",
+    "/cluster/sdn/prefix-lists",
+    "/cluster/sdn/route-maps",
+    "/cluster/sdn/vnets",
+    "/cluster/sdn/zones",
+];
+
+/// State of software-defined networks beside the configuration that was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sdn {
-    /// What was asked for, by section.
-    pub desired: BTreeMap<String, Collection>,
-    /// What is applied, by section; `None` before the first time.
+    /// Objects as applied, by collection; `None` before the first time.
     pub applied: Option<BTreeMap<String, Collection>>,
     /// How often it was applied.
     pub version: u64,
     /// Version that each node has loaded.
     pub loaded: BTreeMap<String, u64>,
-    /// Token of whoever holds the configuration's lock.
+    /// Token of whoever holds the lock of the configuration.
     pub lock: Option<String>,
-    /// Addresses of the built-in IPAM by zone, network and address: `gateway`, `mac`, `vmid`, `hostname`.
+    /// Addresses of the built-in IPAM by zone, network (`10.0.0.0/24`) and address: what is known of each.
     pub addresses: BTreeMap<String, BTreeMap<String, BTreeMap<String, Map<String, Value>>>>,
 }
 
-/// Sections that are applied; the others only help.
-pub const APPLIED: [&str; 8] =
-    ["zones", "vnets", "subnets", "controllers", "fabrics", "fabric-nodes", "prefix-lists", "route-maps"];
-
 impl Sdn {
-    /// The objects of a section as asked for.
-    pub fn desired(&self, section: &str) -> &[(String, Map<String, Value>)] {
-        self.desired.get(section).map_or(&[], Vec::as_slice)
-    }
-
-    /// The objects of a section as applied.
-    pub fn running(&self, section: &str) -> &[(String, Map<String, Value>)] {
-        self.applied.as_ref().and_then(|applied| applied.get(section)).map_or(&[], Vec::as_slice)
-    }
-
-    /// One object as asked for.
-    pub fn get(&self, section: &str, id: &str) -> Option<&Map<String, Value>> {
-        self.desired(section).iter().find(|(key, _)| key == id).map(|(_, object)| object)
+    /// The objects of a collection as applied.
+    pub fn running(&self, path: &str) -> &[(String, Map<String, Value>)] {
+        self.applied.as_ref().and_then(|applied| applied.get(path)).map_or(&[], Vec::as_slice)
     }
 
     /// One object as applied.
-    pub fn get_running(&self, section: &str, id: &str) -> Option<&Map<String, Value>> {
-        self.running(section).iter().find(|(key, _)| key == id).map(|(_, object)| object)
+    pub fn get_running(&self, path: &str, id: &str) -> Option<&Map<String, Value>> {
+        self.running(path).iter().find(|(key, _)| key == id).map(|(_, object)| object)
     }
 
-    /// Puts an object, in the place of the one with that id or at the end.
-    pub fn put(&mut self, section: &str, id: &str, object: Map<String, Value>) {
-        let objects = self.desired.entry(section.into()).or_default();
-        match objects.iter_mut().find(|(key, _)| key == id) {
-            Some((_, found)) => *found = object,
-            None => objects.push((id.into(), object)),
-        }
-    }
-
-    /// Takes an object away.
-    pub fn remove(&mut self, section: &str, id: &str) {
-        if let Some(objects) = self.desired.get_mut(section) {
-            objects.retain(|(key, _)| key != id);
-        }
-    }
-
-    /// Whether what was asked for differs from what is applied.
-    pub fn has_changes(&self) -> bool {
-        APPLIED.iter().any(|section| !same(self.desired(section), self.running(section)))
-    }
-
-    /// Makes what was asked for the applied configuration; nodes load it later.
-    pub fn apply(&mut self) {
-        let sections = APPLIED.iter().map(|section| ((*section).to_string(), self.desired(section).to_vec()));
-        self.applied = Some(sections.collect());
-        self.version += 1;
-    }
-
-    /// Makes the applied configuration what is asked for.
-    pub fn roll_back(&mut self) {
-        for section in APPLIED {
-            let objects = self.running(section).to_vec();
-            self.desired.insert(section.into(), objects);
-        }
-    }
-
-    /// Whether an applied zone or controller is meant for a node: `nodes` names it, or none.
-    pub fn on_node(object: &Map<String, Value>, node: &str) -> bool {
-        let nodes = object.get("nodes").and_then(Value::as_str).unwrap_or_default();
-        nodes.is_empty() || nodes.split(',').any(|other| other == node)
-    }
-
-    /// Virtual networks that a node has loaded, with their zone.
+    /// Applied virtual networks of a node with their configuration, whether it has loaded them or not.
     pub fn vnets_on(&self, node: &str) -> Vec<(&str, &Map<String, Value>)> {
-        let loaded = self.loaded.get(node).is_some_and(|version| *version == self.version);
-        let vnets = self.running("vnets").iter().filter(|(_, vnet)| {
-            let zone = vnet.get("zone").and_then(Value::as_str).and_then(|zone| self.get_running("zones", zone));
-            loaded && zone.is_some_and(|zone| Sdn::on_node(zone, node))
-        });
-        vnets.map(|(id, vnet)| (id.as_str(), vnet)).collect()
+        let zone_of = |vnet: &Map<String, Value>| {
+            let zone = vnet.get("zone").and_then(Value::as_str)?;
+            self.get_running("/cluster/sdn/zones", zone)
+        };
+        let vnets = self.running("/cluster/sdn/vnets").iter();
+        let here = vnets.filter(|(_, vnet)| zone_of(vnet).is_some_and(|zone| on_node(zone, node)));
+        here.map(|(id, vnet)| (id.as_str(), vnet)).collect()
     }
+
+    /// Whether a node has loaded what is applied.
+    pub fn is_loaded(&self, node: &str) -> bool {
+        self.loaded.get(node).is_some_and(|version| *version == self.version)
+    }
+}
+
+/// Whether an object is meant for a node: `nodes` names it, or nobody.
+pub fn on_node(object: &Map<String, Value>, node: &str) -> bool {
+    let nodes = object.get("nodes").and_then(Value::as_str).unwrap_or_default();
+    nodes.is_empty() || nodes.split(',').any(|other| other == node)
 }
 
 impl World {
-    /// Whether a node has a bridge of that name: one of its own that is applied, or a virtual network that it has loaded.
+    /// Whether what was asked for differs from what is applied.
+    pub fn sdn_has_changes(&self) -> bool {
+        let desired = self.sdn_desired();
+        let empty = BTreeMap::new();
+        let applied = self.sdn.applied.as_ref().unwrap_or(&empty);
+        let paths = desired.keys().chain(applied.keys());
+        let of = |all: &BTreeMap<String, Collection>, path: &String| all.get(path).cloned().unwrap_or_default();
+        paths.into_iter().any(|path| !same(&of(&desired, path), &of(applied, path)))
+    }
+
+    /// Makes what was asked for the applied configuration; nodes load it later.
+    pub fn apply_sdn(&mut self) {
+        self.sdn.applied = Some(self.sdn_desired());
+        self.sdn.version += 1;
+    }
+
+    /// Makes the applied configuration what is asked for.
+    pub fn roll_back_sdn(&mut self) {
+        self.documents.collections.retain(|path, _| !is_applied(path));
+        self.documents.collections.extend(self.sdn.applied.clone().unwrap_or_default());
+    }
+
+    /// Whether a node has a bridge of that name: an applied one of its own, or a virtual network that it has loaded.
     pub fn has_bridge(&self, node: &str, name: &str) -> bool {
         let own = self.nodes.get(node).and_then(|node| node.network.get(name));
-        let bridge = own.and_then(|iface| iface.get("type")).and_then(Value::as_str);
-        matches!(bridge, Some("bridge" | "OVSBridge")) || self.sdn.vnets_on(node).iter().any(|(id, _)| *id == name)
+        let kind = own.and_then(|iface| iface.get("type")).and_then(Value::as_str);
+        let vnet = || self.sdn.is_loaded(node) && self.sdn.vnets_on(node).iter().any(|(id, _)| *id == name);
+        matches!(kind, Some("bridge" | "OVSBridge")) || vnet()
+    }
+
+    fn sdn_desired(&self) -> BTreeMap<String, Collection> {
+        let all = self.documents.collections.iter();
+        let wanted = all.filter(|(path, objects)| is_applied(path) && !objects.is_empty());
+        wanted.map(|(path, objects)| (path.clone(), objects.clone())).collect()
     }
 }
 
-/// Whether two sections hold the same objects, in any order.
-fn same(one: &[(String, Map<String, Value>)], other: &[(String, Map<String, Value>)]) -> bool {
+fn is_applied(path: &str) -> bool {
+    APPLIED.iter().any(|root| path == *root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// Whether two collections hold the same objects, in any order.
+fn same(one: &Collection, other: &Collection) -> bool {
     let find = |id: &str| other.iter().find(|(key, _)| key == id).map(|(_, object)| object);
     one.len() == other.len() && one.iter().all(|(id, object)| find(id) == Some(object))
 }

@@ -52,14 +52,15 @@ async fn nested_collections_hang_on_their_parents() {
 #[tokio::test]
 async fn options_are_kept() {
     let (_pve, api) = node().await;
-    let got = api.put("/cluster/firewall/options", json!({"enable": 1, "policy_in": "DROP"})).await;
+    let path = "/nodes/pve1/config";
+    let got = api.put(path, json!({"startall-onboot-delay": 5, "wakeonlan": "02:00:00:00:00:01"})).await;
     assert_eq!(got.status, 200, "{}", got.body);
-    let got = api.get("/cluster/firewall/options").await;
-    assert_eq!((&got.data()["enable"], &got.data()["policy_in"]), (&json!(1), &json!("DROP")));
-    let both = json!({"policy_in": "DROP", "delete": "policy_in"});
-    assert_eq!(api.put("/cluster/firewall/options", both).await.status, 500);
-    assert_eq!(api.put("/cluster/firewall/options", json!({"delete": "policy_in"})).await.status, 200);
-    assert_eq!(api.get("/cluster/firewall/options").await.data()["policy_in"], json!(null));
+    let got = api.get(path).await;
+    assert_eq!(got.data()["wakeonlan"], "02:00:00:00:00:01");
+    let both = json!({"wakeonlan": "02:00:00:00:00:02", "delete": "wakeonlan"});
+    assert_eq!(api.put(path, both).await.status, 500);
+    assert_eq!(api.put(path, json!({"delete": "wakeonlan"})).await.status, 200);
+    assert_eq!(api.get(path).await.data()["wakeonlan"], json!(null));
 }
 
 #[tokio::test]

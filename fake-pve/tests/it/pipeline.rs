@@ -41,7 +41,7 @@ async fn unknown_verbs_formats_and_paths_are_501() {
         json!({"success": 0, "status": 501, "message": "Method 'GET /nonexistent' not implemented", "data": null});
     assert_eq!((got.status, got.reason.as_str(), got.json), (200, "OK", expected));
     let got = api.get("/no/such/file").await;
-    assert_eq!((got.status, got.body.as_str()), (500, "no such file '/no/such/file'"));
+    assert_eq!((got.status, got.body.as_str()), (500, "no such file '/no/such/file'\n"));
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod board;
 mod compare;
 mod evidence;
 mod files;
+mod http;
 mod normal;
 mod recording;
 mod seed;
@@ -19,8 +20,8 @@ use recording::Recording;
 /// What must be reached: neither less nor more, so that a landing improvement raises the numbers.
 const FLOOR: &str = include_str!("../replay-floor.toml");
 
-#[test]
-fn recorded_calls_are_answered_as_recorded() {
+#[tokio::test]
+async fn recorded_calls_are_answered_as_recorded() {
     let recording = Recording::find();
     let mut board = Board::new(recording.filter.clone());
     for (name, lines) in &recording.transcripts {
@@ -31,6 +32,7 @@ fn recorded_calls_are_answered_as_recorded() {
         let world = if name.contains("exec-vectors-D") { seed::world_with_more() } else { seed::world() };
         step::each_from(name, &world, lines, &mut board);
     }
+    http::exchanges(&recording.exchanges, &mut board).await;
     board.publish();
     if recording.filter.is_none() {
         board.judge(FLOOR, recording.whole);

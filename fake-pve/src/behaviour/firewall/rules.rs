@@ -39,10 +39,9 @@ pub(crate) fn get(call: &mut Call<'_>) -> Answer {
     Ok(Value::Object(shown(call, &scope, at, json!(call.params.text("pos")))).into())
 }
 
-/// `POST …/rules` and `POST /cluster/firewall/groups/{group}`.
+/// `POST …/rules` and `POST /cluster/firewall/groups/{group}`: a digest does not count here, as with everything new.
 pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     let mut scope = Scope::of(call)?;
-    call.check_digest(&digest_of(scope.rules()))?;
     let mut rule = Map::new();
     rule.insert("enable".into(), json!(0));
     take_over(call, &mut rule);
@@ -160,7 +159,7 @@ fn as_written(rule: Map<String, Value>) -> Map<String, Value> {
     let group = text(&rule, "type") == "group";
     let kept = rule.into_iter().filter(|(name, value)| match name.as_str() {
         "enable" | "type" | "action" => true,
-        "iface" | "comment" => scalar(value).is_some_and(|value| value != "0"),
+        "iface" | "comment" | "macro" => scalar(value).is_some_and(|value| value != "0"),
         _ => !group && scalar(value).is_some_and(|value| value != "0"),
     });
     kept.collect()

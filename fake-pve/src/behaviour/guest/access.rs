@@ -79,7 +79,11 @@ pub(crate) fn check_hookscript(stage: &dyn Stage, volid: &str) -> Result<(), Str
 /// # Errors
 /// `SSH public key validation error`.
 pub(crate) fn check_ssh_keys(text: &str) -> Result<(), Failure> {
-    if text.lines().any(is_public_key) { Ok(()) } else { Err(Failure::die("SSH public key validation error")) }
+    if text.trim().is_empty() || text.lines().any(is_public_key) {
+        Ok(())
+    } else {
+        Err(Failure::die("SSH public key validation error"))
+    }
 }
 
 /// `ssh-ed25519 AAAA… comment`: the data names its own type and ends where its parts end.

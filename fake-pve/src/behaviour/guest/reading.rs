@@ -76,10 +76,10 @@ fn split_raw(shown: &mut Map<String, Value>, options: bool) {
     }
 }
 
-/// An empty boot order reads as a blank; the notes of a container end their last line.
+/// An empty value of a machine reads as a blank; the notes of a container end their last line.
 fn as_read(kind: GuestKind, key: &str, value: &Value) -> Value {
     match key {
-        "boot" if value == "" => " ".into(),
+        _ if kind == GuestKind::Vm && value == "" && key != "description" => " ".into(),
         "description" if kind == GuestKind::Lxc => {
             let text = option::text(value);
             if text.ends_with('\n') { text.into() } else { format!("{text}\n").into() }

@@ -1,7 +1,7 @@
 //! Cloud-init: what is waiting to be written to the drive, writing it, and showing the text.
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha256};
 
 use crate::behaviour::guest::found;
 use crate::behaviour::guest::network::{is_net, numbered};
@@ -10,7 +10,7 @@ use crate::behaviour::qemu::drives::drive;
 use crate::behaviour::qemu::permission::is_cloudinit_option;
 use crate::behaviour::{Answer, Call, Data};
 use crate::world::disk::disks;
-use crate::world::{Guest, GuestKind, World, option};
+use crate::world::{Guest, GuestKind, option};
 
 /// `GET …/cloudinit`: options with the value on the drive and the one that it will get.
 pub(crate) fn pending(call: &mut Call<'_>) -> Answer {
@@ -87,15 +87,6 @@ fn relevant(guest: &Guest) -> Map<String, Value> {
     let on_drive = |key: &str| is_cloudinit_option(key) || key == "name" || is_net(key);
     let options = guest.config.iter().filter(|(key, _)| on_drive(key));
     options.map(|(key, value)| (key.clone(), value.clone())).collect()
-}
-
-/// A password as `$5$salt$hash`, the way it is kept.
-pub(crate) fn crypt(world: &mut World, password: &str) -> String {
-    use base64::Engine as _;
-    let salt = world.random.hex(8);
-    let hash = Sha512::digest(format!("{salt}:{password}").as_bytes());
-    let text = base64::engine::general_purpose::STANDARD_NO_PAD.encode(&hash[..32]);
-    format!("$5${salt}${}", text.replace('+', "."))
 }
 
 fn user_data(vmid: u32, config: &Map<String, Value>) -> String {

@@ -6,8 +6,8 @@ use super::{drives, machine, permission, restore, update};
 use crate::behaviour::guest::autostart::Afterwards;
 use crate::behaviour::guest::network::numbered;
 use crate::behaviour::guest::stage::{Stage, late};
-use crate::behaviour::guest::{access, check_pool, check_quorum, check_unused};
-use crate::behaviour::qemu::list::QEMU;
+use crate::behaviour::guest::{access, check_pool, check_quorum, check_unused, tags};
+use crate::behaviour::status::QEMU;
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
 use crate::world::disk::{Disk, is_drive};
@@ -40,6 +40,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     for (name, _) in call.params.iter().filter(|(name, _)| !ASIDE.contains(name)) {
         param.insert(name.into(), call.params.text(name).into());
     }
+    update::check_cpu(call, &param)?;
     normalise(&mut param)?;
     check_quorum(call)?;
     check_pool(call, pool.as_deref())?;
@@ -119,6 +120,10 @@ fn check_param(
         }
     }
     permission::check_references(call, param)?;
+    if let Some(tags) = param.get("tags").map(option::text).filter(|tags| !tags.is_empty()) {
+        tags::check(call, vmid, "", &tags)?;
+        param.insert("tags".into(), tags::stored(call, &tags).into());
+    }
     let generation = param.get("vmgenid").cloned();
     update::prepare(call, param)?;
     // A generation id is made by the worker.
@@ -170,7 +175,7 @@ fn complete(
     if !param.contains_key("boot") {
         param.insert("boot".into(), update::print_order(&default_boot(&param)).into());
     }
-    if !param.contains_key("smbios1") {
+    if text(&param, "smbios1").is_none_or(|smbios| smbios.is_empty()) {
         let uuid = run.world.random.uuid();
         param.insert("smbios1".into(), format!("uuid={uuid}").into());
     }
@@ -178,18 +183,15 @@ fn complete(
     if text(&param, "vmgenid").is_none_or(|id| id == "1") && !arm {
         param.insert("vmgenid".into(), run.world.random.uuid().into());
     }
-    if let Some(kind) = text(&param, "machine") {
+    if let Some(kind) = text(&param, "machine").filter(|kind| !kind.is_empty()) {
         machine::check(&kind)?;
+        param.insert("machine".into(), machine::printed(&kind).into());
     }
     if machine::is_windows(text(&param, "ostype").as_deref())
         && let Some(pinned) = machine::pinned(text(&param, "machine").as_deref())
     {
         run.log(format!("pinning machine type to '{pinned}' for Windows guest OS"));
         param.insert("machine".into(), pinned.into());
-    }
-    if let Some(password) = text(&param, "cipassword") {
-        let stored = super::cloudinit::crypt(run.world, &password);
-        param.insert("cipassword".into(), stored.into());
     }
     if let Some(sockets) = param.shift_remove("smp") {
         param.entry("sockets").or_insert(sockets);

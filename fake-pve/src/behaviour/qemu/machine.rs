@@ -1,7 +1,10 @@
 //! The `machine` option: what fits together, and the pinned types of Windows guests.
 
+use pve_catalog::property;
+
 use crate::behaviour::Failure;
-use crate::behaviour::qemu::list::QEMU;
+use crate::behaviour::status::QEMU;
+use crate::world::{GuestKind, option};
 
 fn part(text: &str, key: &str) -> Option<String> {
     text.split(',').find_map(|part| part.trim().strip_prefix(key).map(str::to_string))
@@ -26,6 +29,13 @@ pub(crate) fn check(text: &str) -> Result<(), Failure> {
         return Err(Failure::die("cannot set aw-bits if no vIOMMU is configured"));
     }
     Ok(())
+}
+
+/// The option in its plain form: `q35,viommu=intel`, booleans as digits.
+pub(crate) fn printed(text: &str) -> String {
+    let Some(keys) = option::schema(GuestKind::Vm, "machine").and_then(property::keys) else { return text.into() };
+    let printed = property::parse(keys, text).and_then(|values| property::print(keys, &values));
+    printed.unwrap_or_else(|_| text.into())
 }
 
 /// Whether an operating system is a Windows.

@@ -1,6 +1,7 @@
 //! Changing a machine's configuration: `PUT` and `POST …/config`, `PUT …/unlink`.
 
 mod apply;
+mod check;
 mod hotplug;
 
 use std::time::Duration;
@@ -112,6 +113,7 @@ fn asked(call: &Call<'_>) -> Result<(Changes, String), Failure> {
 
 /// Checks that come before the configuration is read, then those on it.
 fn checked(call: &mut Call<'_>, mut changes: Changes) -> Result<Changes, Failure> {
+    check_cpu(call, &changes.param)?;
     normalise(&mut changes)?;
     let asked = call.params.text("delete") + &call.params.text("revert");
     if split_list(&asked).is_empty() && changes.param.is_empty() {
@@ -141,12 +143,17 @@ fn checked(call: &mut Call<'_>, mut changes: Changes) -> Result<Changes, Failure
         known("delete", key)?;
     }
     prepare(call, &mut changes.param)?;
+    if let Some(script) = changes.param.get("hookscript").map(option::text)
+        && let Err(error) = access::check_hookscript(call, &script)
+    {
+        return Err(Failure::param("hookscript", format!("{error}\n")));
+    }
     let vmid = call.vmid();
     permission::check_options(call, vmid, None, changes.delete.iter().map(String::as_str))?;
     permission::check_options(call, vmid, None, changes.param.keys().map(String::as_str))?;
     drives::check_access(call, vmid, &changes.param, None)?;
     permission::check_references(call, &changes.param)?;
-    check_config(call, &mut changes)?;
+    check::config(call, &mut changes)?;
     Ok(changes)
 }
 
@@ -170,7 +177,7 @@ fn normalise(changes: &mut Changes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Drives, network devices, generation id and hook script in the form in which they are stored.
+/// Drives, network devices and generation id in the form in which they are stored.
 pub(crate) fn prepare(call: &mut Call<'_>, param: &mut Map<String, Value>) -> Result<(), Failure> {
     drives::check_params(call, param)?;
     let keys: Vec<String> = param.keys().cloned().collect();
@@ -181,57 +188,21 @@ pub(crate) fn prepare(call: &mut Call<'_>, param: &mut Map<String, Value>) -> Re
             param.insert(key, net.into());
         } else if key == "vmgenid" && text == "1" {
             param.insert(key, call.world.random.uuid().into());
-        } else if key == "hookscript"
-            && let Err(error) = access::check_hookscript(call, &text)
-        {
-            return Err(Failure::param("hookscript", format!("{error}\n")));
         }
     }
     Ok(())
 }
 
-/// Digest, lock, what is taken back, and the balloon against the memory.
-fn check_config(call: &mut Call<'_>, changes: &mut Changes) -> Result<(), Failure> {
-    let guest = call.world.guest(GuestKind::Vm, &call.node(), call.vmid())?;
-    if call.params.get("digest").is_some_and(|digest| !digest.is_empty() && digest != guest.digest()) {
-        return Err(Failure::die("checksum mismatch (file change by other user?)"));
-    }
-    let mut lock = guest.lock();
-    if changes.delete.iter().any(|key| key == "vmstate") {
-        if lock.as_deref() == Some("suspended") {
-            lock = None;
-            changes.delete.push("lock".into());
-        }
-        for key in ["runningmachine", "runningcpu"] {
-            if guest.config.contains_key(key) {
-                changes.delete.push(key.into());
-            }
-        }
-    }
-    if let Some(lock) = lock.filter(|_| !changes.skiplock) {
-        return Err(Failure::die(format!("VM is locked ({lock})")));
-    }
-    for key in &changes.revert {
-        if let Some(value) = guest.config.get(key) {
-            changes.param.insert(key.clone(), option::text(value).into());
-        } else if guest.pending.contains_key(key) {
-            changes.delete.push(key.clone());
-        }
-    }
-    check_balloon(&changes.param, &guest.merged())
-}
-
-fn check_balloon(param: &Map<String, Value>, config: &Map<String, Value>) -> Result<(), Failure> {
-    if !param.contains_key("memory") && !param.contains_key("balloon") {
+/// Refuses a processor model of one's own that does not exist: part of the option's format.
+pub(crate) fn check_cpu(call: &Call<'_>, param: &Map<String, Value>) -> Result<(), Failure> {
+    let text = param.get("cpu").map(option::text).unwrap_or_default();
+    let model = text.split(',').next().unwrap_or_default().trim_start_matches("cputype=");
+    let Some(name) = model.strip_prefix("custom-") else { return Ok(()) };
+    let models = call.world.documents.list("/cluster/qemu/custom-cpu-models");
+    if models.iter().any(|(id, _)| id == name || id == model) {
         return Ok(());
     }
-    let value = |key: &str| param.get(key).or_else(|| config.get(key)).map(option::text);
-    let megabytes = |text: String| text.trim_start_matches("current=").parse::<u64>().ok();
-    let memory = value("memory").and_then(megabytes).unwrap_or(512);
-    if value("balloon").and_then(megabytes).is_some_and(|balloon| balloon > memory) {
-        return Err(Failure::die("balloon value too large (must be smaller than assigned memory)"));
-    }
-    Ok(())
+    Err(Failure::param("cpu", format!("invalid format - Custom cputype '{name}' not found\n")))
 }
 
 fn say(call: &mut Call<'_>, words: &str) {

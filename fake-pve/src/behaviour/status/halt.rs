@@ -34,6 +34,16 @@ pub(crate) fn stop(world: &World, now_ms: i64, target: &Target, user: &str, skip
     queued(world, now_ms, target, off(job, target, skiplock))
 }
 
+/// The same for a machine that came from another node and whose configuration is looked up there.
+pub(super) fn stop_migrated(target: &Target, user: &str, from: String) -> NewTask {
+    let there = Target { node: from, ..target.clone() };
+    target
+        .task(user, "qmstop", "qmstop")
+        .lasts(PLUG)
+        .begin(move |run| there.runs(run.world).map(|_| ()))
+        .finish(|_| Ok(()))
+}
+
 /// The task that asks a guest to shut down (`qmshutdown`, `vzshutdown`).
 pub(crate) fn shutdown(world: &World, now_ms: i64, target: &Target, user: &str, how: &Shutdown) -> NewTask {
     let task = target.task(user, "qmshutdown", "vzshutdown");

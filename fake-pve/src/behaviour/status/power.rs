@@ -42,13 +42,8 @@ pub(crate) fn start(call: &mut Call<'_>) -> Answer {
 /// `POST …/status/stop`.
 pub(crate) fn stop(call: &mut Call<'_>) -> Answer {
     let target = Target::of(call);
-    let mut target_there = target.clone();
     match target.kind {
-        GuestKind::Vm => {
-            root_only(call, &["skiplock", "keepActive", "migratedfrom"])?;
-            let from = call.params.get("migratedfrom").filter(|from| !matches!(from.as_str(), "" | "0"));
-            target_there.node = from.unwrap_or(target_there.node);
-        }
+        GuestKind::Vm => root_only(call, &["skiplock", "keepActive", "migratedfrom"])?,
         GuestKind::Lxc => {
             running_ct(call, &target)?;
             root_only(call, &["skiplock"])?;
@@ -62,8 +57,11 @@ pub(crate) fn stop(call: &mut Call<'_>) -> Answer {
         return call.start(request(&target, &call.authid, Request::Stop(0)));
     }
     let overruled = if overrule { overrule_shutdowns(call, &target) } else { None };
+    if let Some(from) = call.params.get("migratedfrom").filter(|from| !matches!(from.as_str(), "" | "0")) {
+        return call.start(halt::stop_migrated(&target, &call.authid, from));
+    }
     let skiplock = call.params.is_on("skiplock");
-    let mut task = halt::stop(call.world, call.now_ms(), &target_there, &call.authid, skiplock);
+    let mut task = halt::stop(call.world, call.now_ms(), &target, &call.authid, skiplock);
     if let Some(line) = overruled {
         task = task.line(line);
     }

@@ -103,18 +103,13 @@ fn storages(world: &World) -> Vec<String> {
     world.storages.iter().filter(|(_, storage)| !storage.implicit).map(one).collect()
 }
 
-/// `pam` and `pve` are always there.
+/// Realms without their passwords, which stand in files of their own.
 fn realms(world: &World) -> Vec<String> {
-    let mut realms = world.access.realms.clone();
-    for (name, comment) in [("pam", "Linux PAM standard authentication"), ("pve", "Proxmox VE authentication server")] {
-        let built_in = || Map::from_iter([("type".into(), json!(name)), ("comment".into(), json!(comment))]);
-        realms.entry(name.into()).or_insert_with(built_in);
-    }
-    let kind = |realm: &Map<String, Value>| realm.get("type").and_then(Value::as_str).unwrap_or_default().to_string();
-    realms
-        .iter()
-        .map(|(id, realm)| section::section(Writer::Perl, &kind(realm), id, &without(realm, &["type"])))
-        .collect()
+    let one = |(id, realm): (&String, &Map<String, Value>)| {
+        let kind = realm.get("type").and_then(Value::as_str).unwrap_or_default();
+        section::section(Writer::Perl, kind, id, &without(realm, &["type", "password"]))
+    };
+    world.access.realms.iter().map(one).collect()
 }
 
 /// Subnets hang on their virtual network.

@@ -1,19 +1,30 @@
 //! Files that are no sections: users, tokens, options of the datacenter and of nodes, the resolver, hosts.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::world::World;
+use super::sdn;
+use crate::world::conf::encode_text;
+use crate::world::{World, interfaces};
 
 /// Names of the files of this kind that may be there.
 pub(super) fn names(world: &World) -> Vec<String> {
-    let mut names: Vec<String> =
-        ["user.cfg", "priv/token.cfg", "priv/shadow.cfg", "datacenter.cfg", "sdn/subnets.cfg", "sdn/fabrics.cfg"]
-            .iter()
-            .map(|name| format!("/etc/pve/{name}"))
-            .collect();
+    let mut names: Vec<String> = [
+        "user.cfg",
+        "priv/token.cfg",
+        "priv/shadow.cfg",
+        "priv/tfa.cfg",
+        "datacenter.cfg",
+        "sdn/subnets.cfg",
+        "sdn/fabrics.cfg",
+    ]
+    .iter()
+    .map(|name| format!("/etc/pve/{name}"))
+    .collect();
+    names.extend(world.access.realms.keys().map(|realm| format!("/etc/pve/priv/realm/{realm}.pw")));
     names.extend(world.nodes.keys().map(|node| format!("/etc/pve/nodes/{node}/config")));
     names.extend(world.firewalls.keys().map(|name| format!("/etc/pve/{name}")));
-    names.extend(["/etc/resolv.conf", "/etc/hosts"].map(String::from));
+    names.extend(["/etc/pve/sdn/.running-config", "/etc/pve/sdn/pve-ipam-state.json"].map(String::from));
+    names.extend(["/etc/resolv.conf", "/etc/hosts", "/etc/network/interfaces.new"].map(String::from));
     names
 }
 
@@ -23,13 +34,21 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "user.cfg" => Some(world.access.config.print()),
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
+        "priv/tfa.cfg" => Some(second_factors(world)),
         "datacenter.cfg" => options("/cluster/options"),
         "/etc/resolv.conf" => world.documents.options.get(&format!("/nodes/{}/dns", world.entry)).map(resolver),
+        "/etc/network/interfaces.new" => world.nodes.get(&world.entry)?.network_pending.as_ref().map(interfaces::text),
+        "sdn/.running-config" => sdn::running(world),
+        "sdn/pve-ipam-state.json" => sdn::addresses(world),
         "/etc/hosts" => world.nodes.get(&world.entry)?.state.get("hosts")?.as_str().map(str::to_string),
         _ if path.ends_with(".fw") => world.firewalls.get(path).map(crate::world::firewall::write),
+        _ if path.starts_with("priv/realm/") => {
+            let realm = path.strip_prefix("priv/realm/")?.strip_suffix(".pw")?;
+            world.access.realms.get(realm)?.get("password")?.as_str().map(str::to_string)
+        }
         _ => {
             let node = path.strip_prefix("nodes/")?.strip_suffix("/config")?;
-            options(&format!("/nodes/{node}/config"))
+            world.documents.options.get(&format!("/nodes/{node}/config")).map(node_options)
         }
     }
 }
@@ -52,6 +71,17 @@ fn options(options: &Map<String, Value>) -> String {
     text
 }
 
+/// As [`options`], but nothing separates the description, whose lines are encoded.
+fn node_options(options: &Map<String, Value>) -> String {
+    let (mut others, mut text) = (options.clone(), String::new());
+    if let Some(Value::String(description)) = others.shift_remove("description") {
+        for line in description.trim_end_matches('\n').split('\n') {
+            text.push_str(&format!("#{}\n", encode_text(line)));
+        }
+    }
+    text + &self::options(&others)
+}
+
 fn resolver(dns: &Map<String, Value>) -> String {
     let word = |key: &str| dns.get(key).and_then(Value::as_str);
     let search = word("search").map(|domain| format!("search {domain}\n"));
@@ -63,6 +93,28 @@ fn resolver(dns: &Map<String, Value>) -> String {
 fn tokens(world: &World) -> Option<String> {
     let line = |id: &String| format!("{id} 00000000-0000-0000-0000-000000000000\n");
     (!world.access.tokens.is_empty()).then(|| world.access.tokens.keys().map(line).collect())
+}
+
+/// Entries by user and kind, as one JSON object.
+fn second_factors(world: &World) -> String {
+    let mut users = Map::new();
+    for (user, entries) in &world.access.tfa {
+        let mut kinds = Map::new();
+        for entry in entries {
+            let mut info = entry.clone();
+            let (kind, secret) = (info.shift_remove("type"), info.shift_remove("secret"));
+            let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+            if kind == "recovery" {
+                let codes = secret.as_ref().and_then(Value::as_array).into_iter().flatten();
+                let hashes: Vec<&Value> = codes.map(|code| code.get("hash").unwrap_or(code)).collect();
+                kinds.insert(kind.into(), json!({"secret": "", "entries": hashes, "created": info.get("created")}));
+            } else if let Some(list) = kinds.entry(kind).or_insert_with(|| json!([])).as_array_mut() {
+                list.push(json!({"info": info, "entry": secret}));
+            }
+        }
+        users.insert(user.clone(), Value::Object(kinds));
+    }
+    if users.is_empty() { "{}".into() } else { json!({ "users": users }).to_string() }
 }
 
 /// Users of the realm `pve` with the hash of their password.

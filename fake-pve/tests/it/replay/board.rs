@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::compare::Verdict;
 use super::step::Step;
 
-/// Differences shown for one method in the file.
+/// Differences shown for one method of one recorded file.
 const SHOWN: usize = 3;
 /// Longest difference shown when nothing was asked for.
 const LONGEST: usize = 1500;
@@ -27,6 +27,7 @@ pub struct Board {
     by_file: BTreeMap<String, Score>,
     by_method: BTreeMap<String, Score>,
     differences: BTreeMap<String, Vec<String>>,
+    shown: BTreeMap<(String, String), usize>,
     reasons: BTreeMap<String, usize>,
 }
 
@@ -58,9 +59,14 @@ impl Board {
             }
             Verdict::Differing(differences) => {
                 scores.into_iter().for_each(|score| score.differing += 1);
-                let kept = self.differences.entry(method).or_default();
-                if self.filter.is_some() || kept.len() < SHOWN {
-                    kept.push(self::shown(step, &differences, self.filter.is_some()));
+                let shown = self.shown.entry((file.into(), method.clone())).or_default();
+                *shown += 1;
+                if self.filter.is_some() || *shown <= SHOWN {
+                    self.differences.entry(method).or_default().push(self::shown(
+                        step,
+                        &differences,
+                        self.filter.is_some(),
+                    ));
                 }
             }
         }

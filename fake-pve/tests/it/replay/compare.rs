@@ -77,8 +77,10 @@ fn changed_files(step: &Step, played: &Played, differences: &mut Vec<String>) {
         if rules.no_file(path) {
             continue;
         }
-        let recorded = text.as_str().map(|text| files::comparable(path, text));
-        let ours = played.files.get(path).cloned().flatten().map(|text| files::comparable(path, &text));
+        // An empty file configures as much as none.
+        let comparable = |text: &str| Some(files::comparable(path, text)).filter(|text| !text.is_empty());
+        let recorded = text.as_str().and_then(comparable);
+        let ours = played.files.get(path).cloned().flatten().as_deref().and_then(comparable);
         if recorded != ours {
             differences.push(format!("file {path}\n{}", unlike(recorded.as_deref(), ours.as_deref())));
         }

@@ -16,6 +16,16 @@ pub struct Evidence {
     file: Vec<File>,
     /// Keys of results.
     field: Vec<Field>,
+    /// Exchanges on the wire.
+    exchange: Vec<Exchange>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exchange {
+    reason: String,
+    /// The recorder's name for it.
+    label: String,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +73,11 @@ impl Evidence {
             text && of_call && (rule.contains.is_some() || rule.call.is_some())
         });
         found.map(|rule| rule.reason.clone())
+    }
+
+    /// Why an exchange on the wire is no evidence.
+    pub fn none_in_exchange(&self, label: &str) -> Option<String> {
+        self.exchange.iter().find(|rule| rule.label == label).map(|rule| rule.reason.clone())
     }
 
     pub fn no_file(&self, path: &str) -> bool {

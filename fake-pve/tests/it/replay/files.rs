@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fake_pve::World;
 use fake_pve::world::section;
+use serde_json::Value;
 
 use super::normal;
 
@@ -24,16 +25,42 @@ pub fn changed(before: &BTreeMap<String, String>, after: &BTreeMap<String, Strin
 pub fn comparable(path: &str, text: &str) -> String {
     let text = match path {
         "/etc/pve/priv/shadow.cfg" => sorted_lines(&normal::hashes(text)),
+        "/etc/pve/priv/tfa.cfg" => serde_json::from_str(text).map_or_else(|_| text.to_string(), second_factors),
         "/etc/pve/priv/token.cfg" => sorted_lines(text),
         _ if path.starts_with("/etc/pve/") && path.ends_with(".cfg") && !is_flat(path) => sorted_sections(text),
+        _ if path.ends_with(".fw") => sorted_options(text),
+        _ if path.starts_with("/etc/network/") => without_introduction(text),
+        "/etc/pve/sdn/.running-config" | "/etc/pve/sdn/pve-ipam-state.json" => sorted_json(text),
         _ if path.contains("/images/") => normal::sizes(text),
         _ => text.to_string(),
     };
     normal::text(text.trim_end())
 }
 
+/// Without the secrets of one run.
+fn second_factors(value: Value) -> String {
+    normal::data(&value, &["secret".to_string(), "entry".to_string()]).to_string()
+}
+
+/// Interfaces without the comment lines in front, which are Proxmox's own sentences.
+fn without_introduction(text: &str) -> String {
+    let lines = text.lines().skip_while(|line| line.starts_with('#') || line.is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn sorted_json(text: &str) -> String {
+    serde_json::from_str(text).map_or_else(|_| text.to_string(), |value| normal::data(&value, &[]).to_string())
+}
+
 fn is_flat(path: &str) -> bool {
     ["/etc/pve/user.cfg", "/etc/pve/datacenter.cfg"].contains(&path)
+}
+
+/// Options come out of a hash; all else is in order.
+fn sorted_options(text: &str) -> String {
+    let Some(rest) = text.strip_prefix("[OPTIONS]\n\n") else { return text.to_string() };
+    let (options, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    format!("[OPTIONS]\n\n{}\n\n{rest}", sorted_lines(options))
 }
 
 fn sorted_lines(text: &str) -> String {
@@ -50,15 +77,9 @@ fn sorted_sections(text: &str) -> String {
     for section in sections {
         lines.push(format!("{}: {}", section.kind, section.id));
         for (key, value) in section.lines {
-            let value = if ["content", "nodes"].contains(&key.as_str()) { sorted_list(&value) } else { value };
+            let value = if ["content", "nodes"].contains(&key.as_str()) { normal::sorted_list(&value) } else { value };
             lines.push(format!("\t{key} {value}"));
         }
     }
     lines.join("\n")
-}
-
-fn sorted_list(text: &str) -> String {
-    let mut parts: Vec<&str> = text.split(',').collect();
-    parts.sort_unstable();
-    parts.join(",")
 }

@@ -14,6 +14,10 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (pattern(r"UPID:([^:\s]+):[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:"), "UPID:$1:"),
         (pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
         (pattern(r"\bBC:24:11(:[0-9A-Fa-f]{2}){3}\b"), "<mac>"),
+        (pattern(r"\bPVE:([^:\s]+):[0-9A-F]{8}::[A-Za-z0-9+/=]+"), "PVE:$1:<ticket>"),
+        (pattern(r"\b[0-9A-F]{8}:[A-Za-z0-9+/]{43}"), "<csrf>"),
+        (pattern(r"\b([0-9a-f]{4}-){3}[0-9a-f]{4}\b"), "<code>"),
+        (pattern(r"\b[0-9a-f]{64}\b"), "<hash>"),
         (pattern(r"\b[0-9a-f]{40}\b"), "<digest>"),
         (pattern(r"\b1[6-8][0-9]{8}\b"), "<time>"),
         (
@@ -58,6 +62,13 @@ pub fn message(message: &str) -> String {
     }
 }
 
+/// `b,a` -> `a,b`.
+pub fn sorted_list(text: &str) -> String {
+    let mut parts: Vec<&str> = text.split(',').collect();
+    parts.sort_unstable();
+    parts.join(",")
+}
+
 /// Numbers that belong to one run, by key.
 const RUNNING: [&str; 3] = ["pid", "pstart", "uptime"];
 
@@ -78,6 +89,11 @@ pub fn data(value: &Value, without: &[String]) -> Value {
             let mut kept: Vec<(&String, &Value)> = object.iter().filter(|(key, _)| !without.contains(key)).collect();
             kept.sort_unstable_by_key(|(key, _)| *key);
             let one = |(key, value): (&String, &Value)| {
+                // Lists that come out of a hash.
+                let list = ["content", "nodes"].contains(&key.as_str()).then(|| value.as_str()).flatten();
+                if let Some(list) = list {
+                    return (text(key), json!(sorted_list(list)));
+                }
                 let shown = if RUNNING.contains(&key.as_str()) && value.is_number() {
                     json!("<n>")
                 } else if let Some(list) = value.as_str().filter(|_| UNORDERED.contains(&key.as_str())) {

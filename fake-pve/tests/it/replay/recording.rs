@@ -1,4 +1,7 @@
 //! Where recordings lie: the whole below `PVE_FACTS`, or the committed sample.
+//!
+//! The sample holds the first fifteen steps of each transcript, every thirtieth to sixtieth line of the vectors and most
+//! exchanges on the wire; long lines are left out.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,8 @@ pub struct Recording {
     pub transcripts: Lines,
     /// Each line from the untouched seed.
     pub vectors: Lines,
+    /// Requests and replies on the wire, in order, on one world.
+    pub exchanges: Vec<Value>,
     /// Whether this is the whole recording.
     pub whole: bool,
     /// The text that `VERB path` must hold.
@@ -29,6 +34,7 @@ impl Recording {
         Recording {
             transcripts: files_of(&folder.join("transcripts")),
             vectors: vectors.iter().filter_map(|name| Some((name.to_string(), lines(&folder, name)?))).collect(),
+            exchanges: lines(&folder, "http-transcripts").unwrap_or_default(),
             whole,
             filter: variable("FAKE_PVE_REPLAY"),
         }

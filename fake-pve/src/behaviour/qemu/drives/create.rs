@@ -14,6 +14,9 @@ use crate::world::{GuestKind, option};
 /// Size of a cloud-init drive and of TPM state, in bytes.
 pub(crate) const SMALL: u64 = 4 << 20;
 
+/// Size of the variable store that comes with the firmware, in bytes.
+const EFI: u64 = 528 << 10;
+
 /// For whom disks are made, and what counts as already there.
 pub(crate) struct Owner<'a> {
     pub vmid: u32,
@@ -130,7 +133,7 @@ fn new_disk(
     };
     let size = match (disk.key.as_str(), &source) {
         (_, Some((size, _))) => *size,
-        ("efidisk0", None) => efi_size(disk),
+        ("efidisk0", None) => EFI,
         ("tpmstate0", None) => SMALL,
         _ => bytes,
     };
@@ -172,14 +175,6 @@ fn import_source(stage: &dyn Stage, source: &str) -> Result<(u64, u64), Failure>
     let found = stage.world().volume(&stage.at(), &volid);
     let volume = found.ok_or_else(|| format!("volume '{volid}' does not exist"))?;
     Ok((volume.size, volume.used))
-}
-
-/// The variable store that comes with the firmware.
-fn efi_size(disk: &Disk) -> u64 {
-    match disk.get("efitype").as_deref() {
-        Some("4m") => 528 << 10,
-        _ => 128 << 10,
-    }
 }
 
 /// A volume that exists: its size is looked up when it is new in this place.

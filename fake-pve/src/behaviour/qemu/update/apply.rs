@@ -10,7 +10,7 @@ use crate::behaviour::guest::{access, check_protection, tags};
 use crate::behaviour::qemu::drives::{self, drive};
 use crate::behaviour::qemu::{cloudinit, machine, permission};
 use crate::world::disk::{is_drive, is_unused};
-use crate::world::{Guest, GuestKind, option};
+use crate::world::{Guest, GuestKind, crypt, option};
 
 /// Makes a change of a machine's configuration. What was noted before an error stays noted, as in Proxmox.
 ///
@@ -193,12 +193,18 @@ fn make_drive(stage: &mut dyn Stage, vmid: u32, key: &str, value: &Value) -> Res
 
 /// A password goes into the active configuration at once, hashed unless it is already.
 fn set_password(stage: &mut dyn Stage, vmid: u32, text: &str) -> Result<(), Failure> {
-    option::typed(GuestKind::Vm, "cipassword", text)?;
     let guest = stage.guest_mut(vmid)?;
     let windows = guest.option("ostype").is_some_and(|ostype| ostype.starts_with('w'));
-    let stored = if windows { text.to_string() } else { cloudinit::crypt(stage.world_mut(), text) };
+    let stored =
+        if windows || is_hash(text) { text.to_string() } else { crypt::make(&mut stage.world_mut().random, text) };
     stage.guest_mut(vmid)?.config.insert("cipassword".into(), stored.into());
     Ok(())
+}
+
+/// `$5$salt$hash` and its kin.
+fn is_hash(text: &str) -> bool {
+    ["$1$", "$5$", "$6$", "$2a$", "$2y$"].iter().any(|method| text.starts_with(method))
+        && text.matches('$').count() >= 3
 }
 
 fn check_boot(guest: &Guest, text: &str, changes: &Changes) -> Result<(), Failure> {

@@ -1,0 +1,108 @@
+//! One connection: TLS or not, request after request, and when it ends.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio_rustls::TlsAcceptor;
+
+use super::body::{Body, Reader};
+use super::head::{Head, Refused};
+use super::wire::{Wire, bytes};
+use super::{Reply, Request};
+
+/// How many requests one connection may carry.
+const REQUESTS: u32 = 100;
+/// How much of an unread body is taken from a peer that is being turned away, and for how long.
+const DRAIN: usize = 4 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// The first byte tells TLS from plain HTTP, which is sent to the right scheme.
+pub(super) async fn accepted<F, Fut>(stream: TcpStream, acceptor: TlsAcceptor, handle: F)
+where
+    F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Reply> + Send + 'static,
+{
+    let _best_effort = stream.set_nodelay(true);
+    let mut first = [0u8; 1];
+    if stream.peek(&mut first).await.unwrap_or(0) == 0 {
+        return;
+    }
+    if first[0] != 0x16 {
+        return plain(stream).await;
+    }
+    if let Ok(stream) = acceptor.accept(stream).await {
+        secured(stream, handle).await;
+    }
+}
+
+/// Request after request, until one side has had enough.
+async fn secured<S, F, Fut>(stream: S, handle: F)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Reply> + Send + 'static,
+{
+    let (read, mut write) = tokio::io::split(stream);
+    let reader = Arc::new(Mutex::new(Reader::new(read)));
+    for number in 1..=REQUESTS {
+        let head = match reader.lock().await.head().await {
+            Ok(Some(head)) => head,
+            Ok(None) => break,
+            Err(refused) => {
+                let _gone = write.write_all(&refusal(&refused)).await;
+                break;
+            }
+        };
+        let length = head.headers.get("content-length").and_then(|value| value.trim().parse().ok()).unwrap_or(0);
+        reader.lock().await.left = length;
+        let mut wire = Wire::of(&head, number < REQUESTS);
+        let body = Body::new(Arc::clone(&reader), length);
+        let Head { verb, path, query, headers, .. } = head;
+        let reply = handle(Request { verb, path, query, headers, body }).await;
+        // What was not read of the body would be taken for the next request.
+        wire.keep &= reply.status < 400 && !reply.closes && reader.lock().await.left == 0;
+        if write.write_all(&bytes(reply, &wire)).await.is_err() || !wire.keep {
+            break;
+        }
+        let _gone = write.flush().await;
+    }
+    let _gone = write.shutdown().await;
+    let _in_time = tokio::time::timeout(DRAIN_TIME, async { reader.lock().await.drain(DRAIN).await }).await;
+}
+
+/// Plain HTTP: the verb is judged, then the same address is named with the right scheme.
+async fn plain(stream: TcpStream) {
+    let (read, mut write) = tokio::io::split(stream);
+    let mut reader = Reader::new(read);
+    let answer = match reader.head().await {
+        Ok(Some(head)) => redirect(&head).map(|reply| bytes(reply, &Wire::of(&head, false))),
+        Ok(None) => None,
+        Err(refused) => Some(refusal(&refused)),
+    };
+    if let Some(answer) = answer {
+        let _gone = write.write_all(&answer).await;
+    }
+    let _gone = write.shutdown().await;
+}
+
+/// `None` without a `Host` to name.
+fn redirect(head: &Head) -> Option<Reply> {
+    let verb = head.verb.as_str();
+    if !["GET", "POST", "PUT", "DELETE"].contains(&verb) {
+        return Some(Reply::bare(501, &format!("method '{verb}' not available")));
+    }
+    let host = head.headers.get("host")?;
+    let (status, reason) = if verb == "GET" { (301, "Moved Permanently") } else { (308, "Permanent Redirect") };
+    let mut reply = Reply::text(status, reason);
+    reply.headers.push(("Location", format!("https://{host}{}", head.target)));
+    Some(reply)
+}
+
+fn refusal(refused: &Refused) -> Vec<u8> {
+    let version = refused.version.clone().unwrap_or_else(|| "HTTP/1.0".into());
+    bytes(Reply::text(refused.status, &refused.text), &Wire { version, keep: false, gzip: false, deflate: false })
+}
