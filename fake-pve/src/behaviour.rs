@@ -68,6 +68,7 @@ pub(crate) mod node;
 pub(crate) mod params;
 pub(crate) mod pools;
 pub(crate) mod qemu;
+pub(crate) mod replication;
 pub(crate) mod rrd;
 pub(crate) mod sdn;
 pub(crate) mod services;

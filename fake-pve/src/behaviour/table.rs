@@ -2,8 +2,8 @@
 
 use super::{
     Behaviour, access, agent, apt, backup, bulk, capabilities, ceph, certificates, cluster, console, disks, firewall,
-    hardware, interfaces, lxc, migrate, monitor, network, node, pools, qemu, rrd, sdn, services, snapshot, status,
-    storage, tasks, version, vzdump,
+    hardware, interfaces, lxc, migrate, monitor, network, node, pools, qemu, replication, rrd, sdn, services, snapshot,
+    status, storage, tasks, version, vzdump,
 };
 
 /// The table. Keys are those of the catalogue.
@@ -103,7 +103,12 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /cluster/firewall/rules/{pos}", firewall::rules::get),
     ("PUT /cluster/firewall/rules/{pos}", firewall::rules::update),
     ("GET /cluster/nextid", cluster::nextid),
-    ("GET /cluster/resources", cluster::resources),
+    ("GET /cluster/replication", replication::list),
+    ("POST /cluster/replication", replication::create),
+    ("DELETE /cluster/replication/{id}", replication::delete),
+    ("GET /cluster/replication/{id}", replication::show),
+    ("PUT /cluster/replication/{id}", replication::update),
+    ("GET /cluster/resources", cluster::resources::list),
     ("PUT /cluster/sdn", sdn::apply::apply),
     ("GET /cluster/sdn/controllers", sdn::controllers::list),
     ("POST /cluster/sdn/controllers", sdn::controllers::create),
@@ -439,6 +444,10 @@ pub(crate) static TABLE: &[(&str, Behaviour)] = &[
     ("GET /nodes/{node}/qemu/{vmid}/vncwebsocket", console::websocket),
     ("GET /nodes/{node}/query-oci-repo-tags", storage::download::oci_tags),
     ("GET /nodes/{node}/query-url-metadata", storage::download::metadata),
+    ("GET /nodes/{node}/replication", replication::node_list),
+    ("GET /nodes/{node}/replication/{id}/log", replication::log),
+    ("POST /nodes/{node}/replication/{id}/schedule_now", replication::schedule_now),
+    ("GET /nodes/{node}/replication/{id}/status", replication::status),
     ("GET /nodes/{node}/report", node::report::get),
     ("GET /nodes/{node}/rrd", rrd::picture),
     ("GET /nodes/{node}/rrddata", rrd::data),

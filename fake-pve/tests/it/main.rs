@@ -18,6 +18,7 @@ mod program;
 mod qemu;
 mod raw;
 mod replay;
+mod replication;
 mod snapshot;
 mod statistics;
 mod storage;
