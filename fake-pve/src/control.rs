@@ -82,7 +82,8 @@ fn mask(value: &mut Value) {
         Value::Object(object) => {
             for (name, inner) in object.iter_mut() {
                 let secret = SECRET.iter().any(|word| name == word || name.ends_with(&format!("-{word}")));
-                if secret && !inner.is_object() && !inner.is_array() {
+                let list = inner.as_array().is_some_and(|items| items.iter().all(|item| item.is_string()));
+                if secret && !inner.is_object() && (!inner.is_array() || list) {
                     *inner = json!("**********");
                 } else {
                     mask(inner);

@@ -66,6 +66,7 @@ impl Shared {
         let now_ms = state.clock.now_ms();
         let State { world, workers, .. } = &mut *state;
         workers.settle(world, now_ms);
+        world.tell_statistics(now_ms.div_euclid(1000));
         state
     }
 }

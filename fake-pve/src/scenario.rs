@@ -149,6 +149,12 @@ impl Scenario {
         self
     }
 
+    /// Lets the resource list lag behind: nodes tell their guests' figures every so many seconds.
+    pub fn resource_lag(mut self, seconds: u32) -> Scenario {
+        self.world.statistics.lag = seconds;
+        self
+    }
+
     /// Adds a storage by its configuration (`{"type": "nfs", "content": "images", …}`) and size in bytes.
     pub fn storage(mut self, name: &str, config: Value, size: u64) -> Scenario {
         self.world.storages.insert(name.into(), Storage { config: object(config), size, ..Storage::default() });

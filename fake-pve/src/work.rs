@@ -3,12 +3,14 @@
 //! A behaviour describes a task with [`NewTask`]; [`Workers`] keeps its closures beside the world. Nothing runs in the
 //! background: whoever takes the lock first lets [`Workers::settle`] finish what is due at that moment, in order.
 
+mod rounds;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use pve_catalog::upid::Upid;
 
-use crate::world::{Line, Task, World};
+use crate::world::{Line, Task, World, ha};
 
 /// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
 pub(crate) type Act = Box<dyn FnOnce(&mut Run<'_>) -> Result<(), String> + Send>;
@@ -218,12 +220,18 @@ impl Workers {
         upid
     }
 
-    /// Does every step that is due and ends every task whose time is over, in the order of their moments.
+    /// Does every step that is due and ends every task whose time is over, in the order of their moments, with the rounds
+    /// of HA between them.
     pub fn settle(&mut self, world: &mut World, now_ms: i64) {
+        ha::arrange(world, now_ms);
         loop {
             let ended = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
             let ended = ended.min_by_key(|task| task.ends_ms).map(|task| (task.ends_ms, task.upid.clone()));
             let until = ended.as_ref().map_or(now_ms, |(ends_ms, _)| *ends_ms);
+            if let Some(round_ms) = world.ha.next_round_ms.filter(|round_ms| *round_ms <= until) {
+                self.round_of_ha(world, round_ms, now_ms);
+                continue;
+            }
             if let Some((at_ms, upid, step)) = self.next_step(until) {
                 if let Err(error) = self.act(world, at_ms, &upid, step) {
                     self.break_off(world, at_ms, &upid, Err(error));

@@ -37,6 +37,7 @@ pub mod section_type;
 pub mod server;
 pub mod size;
 pub mod snapshot;
+pub mod statistics;
 pub mod storage;
 pub mod task;
 pub mod volume;
@@ -51,10 +52,12 @@ pub use ceph::Ceph;
 pub use document::{Documents, digest, digest_of};
 pub use firewall::Firewall;
 pub use guest::{Guest, GuestKind, GuestStatus, Snapshot};
+pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use sdn::Sdn;
 pub use server::Server;
+pub use statistics::Statistics;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
 pub use web::WebFile;
@@ -115,6 +118,10 @@ pub struct World {
     pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
+    /// What the managers of high availability know.
+    pub ha: Ha,
+    /// What nodes told last, for the resource list.
+    pub statistics: Statistics,
     /// Source of every invented value: the same seed and calls give the same world.
     pub random: Random,
     /// Last process id handed out.

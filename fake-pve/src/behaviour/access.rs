@@ -20,12 +20,14 @@ use serde_json::json;
 
 use super::{Answer, Call, Failure, lock};
 
-/// Changes `user.cfg` under its lock; what refers to nothing any more is gone afterwards, as it is when Proxmox reads
-/// the file again.
-fn change(call: &mut Call<'_>, prefix: &str, act: impl FnOnce(&mut Call<'_>) -> Answer) -> Answer {
-    let answer = lock::under(call, "user_cfg", prefix, act);
-    call.world.access.tidy();
-    answer
+/// Changes `user.cfg` under its lock: reads it again, acts, writes it.
+pub(super) fn change(call: &mut Call<'_>, prefix: &str, act: impl FnOnce(&mut Call<'_>) -> Answer) -> Answer {
+    lock::under(call, "user_cfg", prefix, |call| {
+        call.world.access.read_again();
+        let answer = act(call);
+        call.world.access.forget_empty();
+        answer
+    })
 }
 
 /// Refuses when there is no such user.

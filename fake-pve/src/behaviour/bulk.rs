@@ -40,7 +40,7 @@ fn ordered(world: &World, choice: &Choice<'_>) -> Order {
             && (choice.named.is_empty() || choice.named.contains(&guest.vmid))
             && (!choice.onboot || guest.option("onboot").as_deref() == Some("1"))
             && (choice.templates || !guest.template())
-            && (choice.managed || !ha::managed(world, guest.kind, guest.vmid));
+            && (choice.managed || ha::managed(world, guest.vmid).is_none());
         if meant {
             order.entry(startup(guest, "order").unwrap_or(u64::MAX)).or_default().push(guest.clone());
         }

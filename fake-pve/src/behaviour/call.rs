@@ -81,13 +81,13 @@ impl Call<'_> {
         }
     }
 
-    /// Refuses when a digest was given (an empty one counts as none) and the configuration has changed since.
+    /// Refuses when a digest was given and the configuration has changed since. An empty one counts as none.
     ///
     /// # Errors
     /// 500 with Proxmox's text.
     pub fn check_digest(&self, current: &str) -> Result<(), Failure> {
         match self.params.get("digest") {
-            Some(given) if !given.is_empty() && given != current => Err(stale_digest()),
+            Some(given) if !given.is_empty() && given != "0" && given != current => Err(stale_digest()),
             _ => Ok(()),
         }
     }
@@ -112,6 +112,19 @@ impl Call<'_> {
         let ends = self.world.tasks.iter().find(|task| task.upid == upid && task.running()).map(|task| task.ends_ms);
         if let Some(ends_ms) = ends.filter(|_| self.clock.runs_to_end()) {
             self.clock.run_to_ms(ends_ms);
+            self.workers.settle(self.world, self.clock.now_ms());
+        }
+    }
+
+    /// Somebody looks at guests or services that HA manages: in automatic time the clock runs until HA has nothing
+    /// more to do, ten minutes at most.
+    pub fn let_ha_rest(&mut self) {
+        if !self.clock.runs_to_end() {
+            return;
+        }
+        let last = self.now_ms() + 600_000;
+        while let Some(next_ms) = self.workers.next_of_ha(self.world).filter(|next_ms| *next_ms <= last) {
+            self.clock.run_to_ms(next_ms);
             self.workers.settle(self.world, self.clock.now_ms());
         }
     }

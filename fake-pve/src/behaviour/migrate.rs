@@ -44,7 +44,7 @@ pub(crate) fn start(call: &mut Call<'_>) -> Answer {
         GuestKind::Vm => check_vm(call, &target, &to)?,
         GuestKind::Lxc => check_ct(call, &target, &to)?,
     };
-    if ha::managed(call.world, target.kind, target.vmid) {
+    if ha::managed(call.world, target.vmid).is_some() {
         return call.start(request(&target, &call.authid, Request::Migrate(to)));
     }
     let task = journey::task(call.world, call.now(), &target, &call.authid, journey);

@@ -3,8 +3,8 @@
 use pve_catalog::permission::Pool;
 use serde_json::{Map, Value, json};
 
-use super::access::{acl, truth};
-use super::{Answer, Call, Data, Failure, cluster, lock};
+use super::access::{acl, change, truth};
+use super::{Answer, Call, Data, Failure, cluster};
 
 /// `GET /pools`: pools that the caller may audit; with `poolid` the one pool with its members.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
@@ -99,12 +99,6 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
         call.world.access.config.pools.remove(&poolid);
         Ok(Data::null())
     })
-}
-
-fn change(call: &mut Call<'_>, prefix: &str, act: impl FnOnce(&mut Call<'_>) -> Answer) -> Answer {
-    let answer = lock::under(call, "user_cfg", prefix, act);
-    call.world.access.tidy();
-    answer
 }
 
 fn known<'c>(call: &'c Call<'_>, poolid: &str) -> Result<&'c Pool, Failure> {

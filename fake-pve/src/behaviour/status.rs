@@ -15,12 +15,13 @@ use serde_json::{Value, json};
 
 use super::{Answer, Call, Data, Failure};
 use crate::work::NewTask;
+use crate::world::ha::{guest_status, managed};
 use crate::world::{Guest, GuestKind, World};
 
 pub(crate) use boot::{Start, of_the_run, start, start_at_once, without_mtu};
 pub(crate) use ct::fields as ct_fields;
 pub(crate) use ha::{Request, request};
-pub(crate) use halt::{Shutdown, shutdown};
+pub(crate) use halt::{Shutdown, shutdown, stop};
 pub(crate) use power::{reboot, reset, shutdown as shut_down, start as switch_on, stop as switch_off};
 pub(crate) use suspend::{formatting, halt as pause, park, resume, suspend};
 pub(crate) use vm::{MACHINE, QEMU, fields as vm_fields};
@@ -120,11 +121,15 @@ pub(crate) fn index(call: &mut Call<'_>) -> Answer {
 /// `GET …/status/current`.
 pub(crate) fn current(call: &mut Call<'_>) -> Answer {
     let target = Target::of(call);
+    target.guest(call.world)?;
+    if managed(call.world, target.vmid).is_some() {
+        call.let_ha_rest();
+    }
     let guest = target.guest(call.world)?;
     let mut fields = match target.kind {
         GuestKind::Vm => vm::current(call.world, guest, call.now()),
         GuestKind::Lxc => ct::fields(call.world, guest, call.now()),
     };
-    fields.insert("ha".into(), ha::state(call.world, &target));
+    fields.insert("ha".into(), guest_status(call.world, target.vmid));
     Ok(Value::Object(fields).into())
 }

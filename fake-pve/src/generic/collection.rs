@@ -200,7 +200,8 @@ pub(crate) fn stored(method: &Method, params: &Params, without: &[String]) -> Ma
 }
 
 fn typed(schema: Option<&Schema>, value: &Value) -> Value {
-    let Some(text) = scalar(value).filter(|_| !value.is_array()) else { return value.clone() };
+    let plain = |text: &String| !value.is_array() && !text.contains('\n');
+    let Some(text) = scalar(value).filter(plain) else { return value.clone() };
     match schema.map(|schema| schema.kind) {
         Some(Kind::Integer) => text.trim().parse::<i64>().map_or(value.clone(), Value::from),
         Some(Kind::Number) => text.trim().parse::<f64>().map_or(value.clone(), Value::from),

@@ -170,7 +170,7 @@ fn options_text(text: &str) -> Map<String, Value> {
     let (mut options, mut description) = (Map::new(), String::new());
     for line in text.lines() {
         if let Some(comment) = line.strip_prefix('#') {
-            description.push_str(comment);
+            description.push_str(&percent_encoding::percent_decode_str(comment).decode_utf8_lossy());
             description.push('\n');
         } else if let Some((key, value)) = line.split_once(':') {
             options.insert(key.trim().into(), json!(value.trim()));

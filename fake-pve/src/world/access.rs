@@ -18,7 +18,8 @@ pub struct Access {
     pub passwords: BTreeMap<String, Secret>,
     /// Hashes of token secrets by full token id.
     pub tokens: BTreeMap<String, Secret>,
-    /// Realms by name as their configuration; `pam` and `pve` are always there and need no entry.
+    /// Realms by name as their configuration, with the `password` with which they bind to their servers; `pam` and `pve`
+    /// are always there and need no entry.
     pub realms: BTreeMap<String, Map<String, Value>>,
     /// Second factors by user, as the API keeps them, each with its secret part under `secret`: the `otpauth:` URL of a
     /// `totp`, the hashes of the unused codes of `recovery`.
@@ -173,11 +174,11 @@ impl Access {
         self.passwords.get(userid).is_some_and(|secret| secret.is(password))
     }
 
-    /// Removes a user with everything that is his. `root@pam` comes back without anything, as in Proxmox.
+    /// Removes a user with password, second factors, memberships and his own rules. His tokens go with him; their rules
+    /// stay until [`Access::read_again`].
     pub fn remove_user(&mut self, userid: &str) {
         self.config.users.remove(userid);
         self.passwords.retain(|owner, _| owner != userid || userid == ROOT);
-        self.tokens.retain(|full_id, _| full_id.split('!').next() != Some(userid));
         self.tfa.remove(userid);
         self.tfa_locks.remove(userid);
         self.config.groups.values_mut().for_each(|group| {
@@ -188,11 +189,28 @@ impl Access {
         });
     }
 
-    /// What reading the file again does: rules for roles, groups, users and tokens that are gone vanish, empty texts
-    /// too, and `root@pam` exists.
-    pub fn tidy(&mut self) {
+    /// What reading the file again does before a change: rules for roles, groups, users and tokens that are gone vanish,
+    /// and `root@pam` exists.
+    pub fn read_again(&mut self) {
         let root = self.config.users.entry(ROOT.into()).or_insert_with(|| User { enable: true, ..User::default() });
         root.enable = true;
+        let mut acl = std::mem::take(&mut self.config.acl);
+        for rules in acl.values_mut() {
+            rules.groups.retain(|group, _| self.config.groups.contains_key(group));
+            rules.users.retain(|userid, _| self.config.has_user(userid));
+            rules.tokens.retain(|full_id, _| self.config.token(full_id).is_some());
+            for table in [&mut rules.groups, &mut rules.users, &mut rules.tokens] {
+                table.values_mut().for_each(|grants| grants.retain(|role, _| self.config.has_role(role)));
+                table.retain(|_, grants| !grants.is_empty());
+            }
+        }
+        acl.retain(|_, rules| !rules.is_empty());
+        self.config.acl = acl;
+    }
+
+    /// What writing the file does to texts: empty ones are gone, but an empty mail address before a later field is read
+    /// back as an empty text.
+    pub fn forget_empty(&mut self) {
         for user in self.config.users.values_mut() {
             for text in [&mut user.firstname, &mut user.lastname, &mut user.comment, &mut user.keys] {
                 *text = text.take().filter(|text| !text.is_empty());
@@ -206,17 +224,5 @@ impl Access {
         let empty = |comment: &Option<String>| comment.as_deref() == Some("");
         self.config.groups.values_mut().filter(|group| empty(&group.comment)).for_each(|group| group.comment = None);
         self.config.pools.values_mut().filter(|pool| empty(&pool.comment)).for_each(|pool| pool.comment = None);
-        let mut acl = std::mem::take(&mut self.config.acl);
-        for rules in acl.values_mut() {
-            rules.groups.retain(|group, _| self.config.groups.contains_key(group));
-            rules.users.retain(|userid, _| self.config.has_user(userid));
-            rules.tokens.retain(|full_id, _| self.config.token(full_id).is_some());
-            for table in [&mut rules.groups, &mut rules.users, &mut rules.tokens] {
-                table.values_mut().for_each(|grants| grants.retain(|role, _| self.config.has_role(role)));
-                table.retain(|_, grants| !grants.is_empty());
-            }
-        }
-        acl.retain(|_, rules| !rules.is_empty());
-        self.config.acl = acl;
     }
 }

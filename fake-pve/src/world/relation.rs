@@ -4,24 +4,22 @@ use serde_json::{Map, Value, json};
 
 use super::{GuestKind, World, ha, option};
 
-const HA: &str = "/cluster/ha/resources";
 const REPLICATION: &str = "/cluster/replication";
 const BACKUP: &str = "/cluster/backup";
 
 impl World {
     /// The guest as a resource of high availability.
     pub fn ha_resource(&self, vmid: u32) -> Option<&Map<String, Value>> {
-        let kind = self.guests.get(&vmid).map(|guest| guest.kind)?;
-        ha::resource(self, kind, vmid)
+        ha::resource(self, &ha::sid_of(self.guests.get(&vmid)?.kind, vmid))
     }
 
     /// Makes the guest a resource of high availability.
     pub fn add_to_ha(&mut self, vmid: u32, state: &str) {
-        let sid = ha::sid(self.guests.get(&vmid).map_or(GuestKind::Vm, |guest| guest.kind), vmid);
+        let sid = ha::sid_of(self.guests.get(&vmid).map_or(GuestKind::Vm, |guest| guest.kind), vmid);
         let kind = sid.split(':').next().unwrap_or_default().to_string();
         let resource = json!({"sid": sid, "type": kind, "state": state});
         if let Value::Object(resource) = resource {
-            self.documents.put(HA, &sid, resource);
+            self.documents.put(ha::RESOURCES, &sid, resource);
         }
     }
 
@@ -67,8 +65,9 @@ impl World {
         if purge {
             let word = kind.word();
             log.push(format!("purging {word} {vmid} from related configurations.."));
-            let sid = ha::sid(kind, vmid);
-            if self.documents.remove(HA, &sid).is_some() {
+            let sid = ha::sid_of(kind, vmid);
+            if ha::resource(self, &sid).is_some() {
+                ha::purge(self, &sid, true);
                 log.push(format!("NOTE: removed {word} {vmid} from HA resource configuration."));
             }
             let jobs: Vec<String> = self.documents.list(REPLICATION).iter().map(|(id, _)| id.clone()).collect();

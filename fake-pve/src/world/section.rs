@@ -97,7 +97,7 @@ fn lines(writer: Writer, key: &str, value: &Value) -> String {
     match (key, text.as_str(), writer) {
         ("disable", "1", Writer::Perl) => "\tdisable\n".into(),
         ("disable", "0", Writer::Perl) => String::new(),
-        (_, "", _) => String::new(),
+        (_, "", Writer::Perl) => String::new(),
         _ => format!("\t{key} {text}\n"),
     }
 }

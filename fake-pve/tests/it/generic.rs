@@ -34,22 +34,6 @@ async fn what_is_made_in_a_collection_can_be_read_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn nested_collections_hang_on_their_parents() {
-    let (_pve, api) = node().await;
-    let entry = json!({"seq": 10, "action": "permit", "prefix": "192.0.2.0/24"});
-    let got = api.post("/cluster/sdn/prefix-lists/one/entries", entry.clone()).await;
-    assert_eq!((got.status, got.refusal().1), (500, "no such prefix list 'one'"));
-    let got = api.post("/cluster/sdn/prefix-lists", json!({"id": "one"})).await;
-    assert_eq!(got.status, 200, "{}", got.body);
-    let got = api.post("/cluster/sdn/prefix-lists/one/entries", entry).await;
-    assert_eq!(got.status, 200, "{}", got.body);
-    let got = api.get("/cluster/sdn/prefix-lists/one/entries/10").await;
-    assert_eq!(got.data()["prefix"], "192.0.2.0/24");
-    assert_eq!(api.delete("/cluster/sdn/prefix-lists/one").await.status, 200);
-    assert_eq!(api.get("/cluster/sdn/prefix-lists/one/entries").await.data(), &json!([]));
-}
-
-#[tokio::test]
 async fn options_are_kept() {
     let (_pve, api) = node().await;
     let path = "/nodes/pve1/config";

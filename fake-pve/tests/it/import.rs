@@ -96,7 +96,7 @@ fn files_of_the_seed_are_the_files_of_its_world() {
     for (name, text) in files.iter().filter(|(name, _)| !other.contains(&name.as_str())) {
         let written = world.file(name);
         let lines = |text: &str| {
-            let mut lines: Vec<String> = text.trim_end().lines().map(str::to_string).collect();
+            let mut lines: Vec<String> = text.trim().lines().map(str::to_string).collect();
             if !name.ends_with(".conf") {
                 lines.sort_unstable();
             }

@@ -88,7 +88,7 @@ async fn options_are_changed_and_judged() {
         (json!({"delete": "rootfs"}), "unable to delete required option 'rootfs'"),
         (json!({"unprivileged": 0}), "unable to modify read-only option: 'unprivileged'"),
         (
-            json!({"cores": 1, "digest": "0"}),
+            json!({"cores": 1, "digest": "00"}),
             "detected modified configuration - file changed by other user? Try again.",
         ),
         (json!({"net1": "name=eth1,bridge=no1"}), "bridge 'no1' does not exist"),

@@ -12,12 +12,20 @@ use crate::behaviour::{Answer, Call, Data, Failure};
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
     let all = call.may("/access", &["Sys.Audit"]);
     let rules = call.world.access.config.acl.iter().filter(|(path, _)| all || may_modify(call, path));
+    let config = &call.world.access.config;
+    let known = |kind: &str, id: &str| match kind {
+        "user" => config.has_user(id),
+        "group" => config.groups.contains_key(id),
+        _ => config.token(id).is_some(),
+    };
     let mut items = Vec::new();
     for (path, acl) in rules {
         for (kind, table) in [("user", &acl.users), ("group", &acl.groups), ("token", &acl.tokens)] {
-            items.extend(table.iter().flat_map(|(id, grants)| rows(path, kind, id, grants)));
+            let standing = table.iter().filter(|(id, _)| known(kind, id));
+            items.extend(standing.flat_map(|(id, grants)| rows(path, kind, id, grants)));
         }
     }
+    items.retain(|row| row["roleid"].as_str().is_some_and(|role| config.has_role(role)));
     Ok(Data::from(items))
 }
 

@@ -136,9 +136,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
         if is_set(given.get("default")) {
             forget_default(call);
         }
-        if let Some(password) = call.params.get("password").filter(|_| types.knows("password")) {
-            given.insert("password".into(), json!(password));
-        }
+        given.extend(password(call, types));
         given.insert("type".into(), json!(kind));
         forget_empty(&mut given);
         call.world.access.realms.insert(name, given);
@@ -172,9 +170,7 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
             forget_default(call);
         }
         realm.extend(given);
-        if let Some(password) = call.params.get("password").filter(|_| types.knows("password")) {
-            realm.insert("password".into(), json!(password));
-        }
+        realm.extend(password(call, types));
         if let Some(missing) = types.required.iter().find(|option| !realm.contains_key(**option)) {
             let text = format!("section '{name}' - missing value for required option '{missing}'");
             return Err(Failure::die(text));
@@ -199,13 +195,21 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
 
 /// The digest of the file that holds all realms.
 fn file_digest(call: &Call<'_>) -> String {
-    digest(&json!(call.world.access.all_realms()))
+    let mut realms = call.world.access.all_realms();
+    realms.iter_mut().for_each(|(_, realm)| drop(realm.shift_remove("password")));
+    digest(&json!(realms))
 }
 
 /// The properties of the call as the file keeps them; the password is kept elsewhere.
 fn given(call: &Call<'_>) -> Map<String, Value> {
     let without = ["realm", "type", "password", "delete", "digest", "check-connection"].map(str::to_string);
     stored(call.method, &call.params, &without)
+}
+
+/// The password with which the realm binds, a file of its own; other types have none and ignore it.
+fn password(call: &Call<'_>, types: &SectionType) -> Option<(String, Value)> {
+    let password = call.params.get("password").filter(|_| types.knows("password"))?;
+    Some(("password".into(), password.into()))
 }
 
 fn section_type(kind: &str) -> Result<&'static SectionType, Failure> {

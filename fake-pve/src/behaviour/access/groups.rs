@@ -59,6 +59,9 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
     change(call, "delete group failed", |call| {
         let groupid = call.params.text("groupid");
+        call.world.access.config.acl.values_mut().for_each(|acl| {
+            acl.groups.remove(&groupid);
+        });
         match call.world.access.config.groups.remove(&groupid) {
             Some(_) => Ok(Data::null()),
             None => Err(Failure::die(format!("group '{groupid}' does not exist"))),

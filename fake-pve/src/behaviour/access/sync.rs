@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pve_catalog::permission::{Group, User};
+use pve_catalog::permission::User;
 use serde_json::{Map, Value};
 
 use crate::behaviour::{Answer, Call, Failure};
@@ -53,9 +53,9 @@ pub(crate) fn sync(call: &mut Call<'_>) -> Answer {
                     sync_groups(run, &mut access, &name, &directory, &options);
                 }
                 if options.dry_run {
-                    run.log(format!("\nNOTE: Dry test run, changes were NOT written to the configuration."));
+                    run.log("\nNOTE: Dry test run, changes were NOT written to the configuration.");
                 } else {
-                    access.tidy();
+                    access.forget_empty();
                     run.world.access = access;
                     run.log(format!("successfully updated {what} configuration"));
                 }
@@ -149,7 +149,7 @@ fn sync_groups(run: &mut Run<'_>, access: &mut Access, realm: &str, directory: &
         run.log(format!("{verb} group '{groupid}'"));
         let userids = members.iter().map(|member| format!("{member}@{realm}"));
         let users = userids.filter(|userid| access.config.users.contains_key(userid)).collect();
-        let group = access.config.groups.entry(groupid).or_insert_with(Group::default);
+        let group = access.config.groups.entry(groupid).or_default();
         group.users = users;
     }
 }

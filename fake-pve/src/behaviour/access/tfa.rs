@@ -147,10 +147,11 @@ fn shown(entry: &Map<String, Value>) -> Value {
 
 /// Marks in the user's own entry whether he has second factors.
 fn mark(call: &mut Call<'_>, userid: &str, on: bool) {
+    call.world.access.read_again();
     let user =
         call.world.access.config.users.entry(userid.into()).or_insert_with(|| User { enable: true, ..User::default() });
     user.keys = on.then(|| "x".to_string());
-    call.world.access.tidy();
+    call.world.access.forget_empty();
 }
 
 fn add(call: &mut Call<'_>, userid: &str, entry: Value) {

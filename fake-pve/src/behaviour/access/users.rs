@@ -1,6 +1,6 @@
 //! `/access/users`: users with their groups.
 
-use pve_catalog::permission::User;
+use pve_catalog::permission::{ROOT, User};
 use serde_json::{Map, Value, json};
 
 use super::{change, known_user, realm_of, truth, users_within};
@@ -10,6 +10,8 @@ use crate::behaviour::{Answer, Call, Data, Failure, access::tokens};
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
     let (full, enabled) = (call.params.is_on("full"), call.params.flag("enabled"));
     let seen = users_within(call, &["User.Modify", "Sys.Audit"]);
+    let root = User { enable: true, ..User::default() };
+    call.world.access.config.users.entry(ROOT.into()).or_insert(root);
     let access = &call.world.access;
     let users = access.config.users.iter().filter(|(userid, user)| {
         seen.as_ref().is_none_or(|seen| seen.contains(*userid)) && enabled.is_none_or(|wanted| wanted == user.enable)

@@ -228,7 +228,7 @@ fn precondition(call: &Call<'_>, guest: &Guest, to: &str, disks: bool) -> Result
 /// Starts the migration, or asks the HA manager for it.
 pub(super) fn send(run: &mut Run<'_>, target: &Target, to: &str, disks: bool) {
     let user = run.user.to_string();
-    let task = if ha::managed(run.world, target.kind, target.vmid) {
+    let task = if ha::managed(run.world, target.vmid).is_some() {
         request(target, &user, Request::Migrate(to.into()))
     } else {
         follow(run.world, run.now, target, &user, to, disks)

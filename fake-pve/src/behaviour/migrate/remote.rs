@@ -17,7 +17,7 @@ pub(crate) fn remote(call: &mut Call<'_>) -> Answer {
     let guest = target.guest(call.world)?;
     guest.check_lock()?;
     let word = guest.kind.word();
-    if ha::managed(call.world, target.kind, target.vmid) {
+    if ha::managed(call.world, target.vmid).is_some() {
         return Err(Failure::param("vmid", format!("cannot remote-migrate {word} that is configured for HA\n")));
     }
     if !condition::replicated_to(call.world, target.vmid).is_empty() {

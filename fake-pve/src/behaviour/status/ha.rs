@@ -1,16 +1,10 @@
-//! Guests that the HA manager looks after: calls on them become requests, and its agent acts a little later.
+//! Guests that HA manages: calls on them become requests, and the managers act some rounds later.
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use super::{Shutdown, Start, Target, halt};
-use crate::behaviour::migrate;
+use super::Target;
 use crate::work::{NewTask, Run};
-use crate::world::{World, ha};
-
-/// Who does what the manager decides.
-const AGENT: &str = "root@pam";
+use crate::world::ha;
 
 /// What is asked of the manager.
 #[derive(Clone, Debug)]
@@ -35,40 +29,24 @@ pub(crate) fn request(target: &Target, user: &str, request: Request) -> NewTask 
     NewTask::new(&target.node, user, worker_type, &target.vmid.to_string())
         .lasts(Duration::from_millis(500))
         .line(line)
-        .finish(move |run| {
-            act(run, &target, request);
-            Ok(())
-        })
+        .finish(move |run| ask(run, &target, &request))
 }
 
-/// The manager notes what is wanted, and its agent on the node starts the real task.
-fn act(run: &mut Run<'_>, target: &Target, request: Request) {
-    let (now_ms, runs) = (run.now * 1000, target.runs(run.world).unwrap_or(false));
-    let task = match request {
-        Request::Start => {
-            ha::request(run.world, target.kind, target.vmid, "started");
-            (!runs).then(|| super::start(run.world, now_ms, target, AGENT, Start::default()))
-        }
+/// What the worker asks with the command `ha-manager`; its refusal is a line of the task's log.
+fn ask(run: &mut Run<'_>, target: &Target, request: &Request) -> Result<(), String> {
+    let sid = ha::sid_of(target.kind, target.vmid);
+    let (asked, command) = match request {
+        Request::Start => (ha::request_state(run.world, &sid, "started"), format!("set {sid} --state started")),
         Request::Stop(timeout) => {
-            ha::request(run.world, target.kind, target.vmid, "stopped");
-            let how = Shutdown { timeout: Some(timeout), force: true, ..Shutdown::default() };
-            runs.then(|| match timeout {
-                0 => halt::stop(run.world, now_ms, target, AGENT, false),
-                _ => halt::shutdown(run.world, now_ms, target, AGENT, &how),
-            })
+            let seconds = u32::try_from(*timeout).unwrap_or(0);
+            (ha::request_stop(run.world, &sid, seconds), format!("crm-command stop {sid} {timeout}"))
         }
-        Request::Migrate(node) => Some(migrate::follow(run.world, run.now, target, AGENT, &node, true)),
+        Request::Migrate(node) => {
+            (ha::request_move(run.world, &sid, node, false), format!("crm-command migrate {sid} {node}"))
+        }
     };
-    if let Some(task) = task {
-        run.spawn(task.line("task started by HA resource agent"));
-    }
-}
-
-/// `ha` of a guest's status.
-pub(super) fn state(world: &World, target: &Target) -> Value {
-    if !ha::managed(world, target.kind, target.vmid) {
-        return json!({"managed": 0});
-    }
-    let resource = ha::resource(world, target.kind, target.vmid);
-    json!({"managed": 1, "state": resource.map(ha::wanted)})
+    asked.map_err(|error| {
+        run.log(error);
+        format!("command 'ha-manager {command}' failed: exit code 255")
+    })
 }

@@ -26,7 +26,7 @@ pub(crate) fn start(call: &mut Call<'_>) -> Answer {
         }
     }
     quorate(call)?;
-    if ha::managed(call.world, target.kind, target.vmid) {
+    if ha::managed(call.world, target.vmid).is_some() {
         return call.start(request(&target, &call.authid, Request::Start));
     }
     let how = Start {
@@ -50,7 +50,7 @@ pub(crate) fn stop(call: &mut Call<'_>) -> Answer {
         }
     }
     let overrule = call.params.is_on("overrule-shutdown");
-    if ha::managed(call.world, target.kind, target.vmid) {
+    if ha::managed(call.world, target.vmid).is_some() {
         if overrule {
             return Err(Failure::param("overrule-shutdown", "Not applicable for HA resources."));
         }
@@ -104,7 +104,7 @@ pub(crate) fn shutdown(call: &mut Call<'_>) -> Answer {
             line = Some("VM is paused - stop instead of shutdown");
         }
     }
-    if ha::managed(call.world, target.kind, target.vmid) {
+    if ha::managed(call.world, target.vmid).is_some() {
         let timeout = how.timeout.unwrap_or(halt::PATIENCE);
         return call.start(request(&target, &call.authid, Request::Stop(timeout)));
     }

@@ -22,7 +22,7 @@ pub(crate) fn suspend(call: &mut Call<'_>) -> Answer {
     root_only(call, &["skiplock"])?;
     running_vm(call, &target)?;
     let to_disk = call.params.is_on("todisk");
-    if to_disk && ha::managed(call.world, target.kind, target.vmid) {
+    if to_disk && ha::managed(call.world, target.vmid).is_some() {
         return Err(Failure::die("Cannot suspend HA managed VM to disk"));
     }
     let storage = call.params.get("statestorage");

@@ -71,6 +71,7 @@ pub(super) fn sections(world: &World, path: &str) -> Option<String> {
     let (writer, sections) = match path {
         "storage.cfg" => (Writer::Perl, storages(world)),
         "domains.cfg" => (Writer::Perl, realms(world)),
+        "priv/notifications.cfg" => return notification_secrets(world),
         "sdn/subnets.cfg" => (Writer::Perl, subnets(world)),
         "sdn/fabrics.cfg" => (Writer::Rust, fabrics(world)),
         _ => {
@@ -79,7 +80,29 @@ pub(super) fn sections(world: &World, path: &str) -> Option<String> {
             (file.writer, file.homes.iter().flat_map(of_home).collect())
         }
     };
-    (!sections.is_empty()).then(|| section::file(writer, &sections))
+    (!sections.is_empty() || was_written(world, path)).then(|| section::file(writer, &sections))
+}
+
+/// Whether a file exists although nothing is in it any more.
+fn was_written(world: &World, path: &str) -> bool {
+    let file = SECTION_FILES.iter().find(|file| file.name == path);
+    file.is_some_and(|file| file.homes.iter().any(|home| world.documents.collections.contains_key(home.collection)))
+}
+
+/// What endpoints of notifications keep secret.
+const SECRETS: [&str; 3] = ["password", "secret", "token"];
+
+/// The file beside `notifications.cfg` that holds its secrets; it is written with it.
+fn notification_secrets(world: &World) -> Option<String> {
+    let mut sections = Vec::new();
+    for kind in ["gotify", "smtp", "webhook"] {
+        for (id, object) in world.documents.list(&format!("/cluster/notifications/endpoints/{kind}")) {
+            let secrets = object.iter().filter(|(key, _)| SECRETS.contains(&key.as_str()));
+            let secrets: Map<String, Value> = secrets.map(|(key, value)| (key.clone(), value.clone())).collect();
+            sections.push(section::section(Writer::Rust, kind, id, &secrets));
+        }
+    }
+    was_written(world, "notifications.cfg").then(|| section::file(Writer::Rust, &sections))
 }
 
 fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
@@ -91,7 +114,8 @@ fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
             ("", _) => (own, id.as_str()),
             (kind, _) => (kind, id.as_str()),
         };
-        section::section(writer, kind, id, &without(object, &["type"]))
+        let hidden: &[&str] = if home.collection.starts_with("/cluster/notifications") { &SECRETS } else { &["type"] };
+        section::section(writer, kind, id, &without(object, hidden))
     };
     world.documents.list(home.collection).iter().map(one).collect()
 }

@@ -12,8 +12,10 @@ pub(super) fn names(world: &World) -> Vec<String> {
         "user.cfg",
         "priv/token.cfg",
         "priv/shadow.cfg",
-        "priv/tfa.cfg",
         "datacenter.cfg",
+        "ha/crm_commands",
+        "priv/notifications.cfg",
+        "priv/tfa.cfg",
         "sdn/subnets.cfg",
         "sdn/fabrics.cfg",
     ]
@@ -34,8 +36,12 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "user.cfg" => Some(world.access.config.print()),
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
+        "datacenter.cfg" => options("/cluster/options").map(|text| match text.starts_with('#') {
+            true => text,
+            false => format!("\n{text}"),
+        }),
+        "ha/crm_commands" => crm_commands(world),
         "priv/tfa.cfg" => Some(second_factors(world)),
-        "datacenter.cfg" => options("/cluster/options"),
         "/etc/resolv.conf" => world.documents.options.get(&format!("/nodes/{}/dns", world.entry)).map(resolver),
         "/etc/network/interfaces.new" => world.nodes.get(&world.entry)?.network_pending.as_ref().map(interfaces::text),
         "sdn/.running-config" => sdn::running(world),
@@ -53,12 +59,18 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
     }
 }
 
+/// What the manager of HA was asked and has not looked at yet.
+fn crm_commands(world: &World) -> Option<String> {
+    let lines = world.ha.commands.iter().map(|command| format!("{command}\n"));
+    (!world.ha.commands.is_empty()).then(|| lines.collect())
+}
+
 /// `key: value`, sorted; a description as comment lines in front.
 fn options(options: &Map<String, Value>) -> String {
     let mut text = String::new();
     if let Some(description) = options.get("description").and_then(Value::as_str) {
         for line in description.trim_end_matches('\n').split('\n') {
-            text.push_str(&format!("#{line}\n"));
+            text.push_str(&format!("#{}\n", encode_text(line)));
         }
         text.push('\n');
     }
