@@ -28,6 +28,7 @@ pub mod plugin;
 pub mod power;
 pub mod random;
 pub mod relation;
+pub mod replication;
 pub mod retention;
 pub mod sdn;
 pub mod section;

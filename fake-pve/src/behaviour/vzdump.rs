@@ -12,7 +12,9 @@ use super::storage::volume::{check_access, require_any};
 use super::{Answer, Call, Failure};
 use crate::world::volume::name;
 use crate::world::{Guest, GuestKind, World, conf, disk};
+pub(crate) use archive::{is_included, reason};
 use options::Options;
+pub(crate) use options::included;
 
 /// `POST /nodes/{node}/vzdump`: a task that backs up the guests of this node, or `OK` when none is here.
 pub(crate) fn run(call: &mut Call<'_>) -> Answer {
@@ -28,10 +30,10 @@ pub(crate) fn run(call: &mut Call<'_>) -> Answer {
     }
     let mut given = options::verified(&call.params.0, true)?;
     given.insert("node".into(), json!(node));
-    let mut included = options::included(call.world, &given)?;
-    let mut local = included.remove(&node).unwrap_or_default();
-    local.extend(included.remove("").unwrap_or_default());
-    let others: Vec<u32> = included.into_values().flatten().collect();
+    let mut by_node = included(call.world, &given)?;
+    let mut local = by_node.remove(&node).unwrap_or_default();
+    local.extend(by_node.remove("").unwrap_or_default());
+    let others: Vec<u32> = by_node.into_values().flatten().collect();
     let flag = |key: &str| given.get(key).and_then(scalar).as_deref() == Some("1");
     if flag("stop") {
         let running: Vec<String> =

@@ -52,13 +52,11 @@ pub(super) async fn given(shared: &Shared, request: &mut Request, verb: Verb, pa
     let query = params::form(request.query.as_bytes());
     let form = upload_target(verb, path).and_then(|_| multipart::boundary(request.header("content-type")));
     if let Some(boundary) = form {
+        let tmpfilename = format!("/var/tmp/pveupload-{}", shared.lock().world.random.hex(32));
         let algorithm = query.get("checksum-algorithm").and_then(Value::as_str).map(str::to_string);
-        let read = multipart::read(&mut request.body, &boundary, algorithm).await;
-        (given.params, given.upload) = read.map_err(|text| Reply::text(500, &text))?;
-        if given.upload.is_some() {
-            let name = format!("/var/tmp/pveupload-{}", shared.lock().world.random.hex(32));
-            given.params.insert("tmpfilename".into(), name.into());
-        }
+        let read = multipart::read(&mut request.body, &boundary, tmpfilename, algorithm).await;
+        let (texts, upload) = read.map_err(|text| Reply::text(500, &text))?;
+        (given.params, given.upload) = (texts, Some(upload));
     } else if verb.has_body() {
         given.params = read_body(request).await?;
     } else if request.body.announced() > 0 {

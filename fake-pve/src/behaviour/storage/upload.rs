@@ -36,7 +36,8 @@ pub(crate) fn upload(call: &mut Call<'_>) -> Answer {
     if !holds {
         return Err(Failure::die(format!("storage '{id}' does not support '{content}' content")));
     }
-    let checksum = call.params.get("checksum").map(|expected| (uploaded.checksum.unwrap_or_default(), expected));
+    let got = uploaded.checksum(&call.params.text("checksum-algorithm")).unwrap_or_default().to_string();
+    let checksum = call.params.get("checksum").map(|expected| (got, expected));
     let import = Import {
         volid: format!("{id}:{content}/{filename}"),
         content,
