@@ -1,10 +1,6 @@
 //! Which behaviour answers which method: one line each, sorted by path, then verb.
 
 use super::{
-    Behaviour, access, agent, apt, bulk, capabilities, ceph, certificates, cluster, console, disks, firewall, ha,
-    hardware, interfaces, lxc, migrate, monitor, network, node, notifications, pools, qemu, rrd, sdn, services,
-    snapshot, status, storage, tasks, version, vzdump,
-    snapshot, status, tasks, version,
     Behaviour, access, agent, apt, backup, bulk, capabilities, ceph, certificates, cluster, console, disks, firewall,
     ha, hardware, interfaces, lxc, migrate, monitor, network, node, notifications, pools, qemu, replication, rrd, sdn,
     services, snapshot, status, storage, tasks, version, vzdump,

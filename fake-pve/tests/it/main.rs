@@ -3,7 +3,6 @@
 mod access;
 mod agent;
 mod apidoc;
-mod bulk;
 mod backup_jobs;
 mod bulk;
 mod ceph;
@@ -38,8 +37,8 @@ mod storage;
 mod task;
 mod tasks;
 mod upload;
+mod users;
 mod volumes;
 mod vzdump;
-mod users;
 mod walk;
 mod wire;
