@@ -128,13 +128,14 @@ fn last_due(job: &Map<String, Value>, at: i64, now: i64) -> i64 {
     if at < now - 86_400 * 365 { now } else { last }
 }
 
-fn guest_of(job: &Map<String, Value>) -> u32 {
-    job.get("guest").map(option::text).and_then(|guest| guest.parse().ok()).unwrap_or(0)
+/// The guest of `100-0`.
+fn guest_of(id: &str) -> u32 {
+    id.split('-').next().and_then(|guest| guest.parse().ok()).unwrap_or(0)
 }
 
 fn remove(world: &mut World, id: &str, job: &Map<String, Value>, volumes_too: bool) {
     let target = job.get("target").map(option::text).unwrap_or_default();
-    if volumes_too && let Some(guest) = world.guests.get(&guest_of(job)).cloned() {
+    if volumes_too && let Some(guest) = world.guests.get(&guest_of(id)).cloned() {
         for volid in volumes(world, &guest).unwrap_or_default() {
             world.take_volume(&target, &volid);
         }
@@ -143,7 +144,7 @@ fn remove(world: &mut World, id: &str, job: &Map<String, Value>, volumes_too: bo
 }
 
 fn sync(world: &mut World, id: &str, job: &Map<String, Value>, mut state: Map<String, Value>, at: i64) {
-    let Some(guest) = world.guests.get(&guest_of(job)).cloned() else { return };
+    let Some(guest) = world.guests.get(&guest_of(id)).cloned() else { return };
     let target = job.get("target").map(option::text).unwrap_or_default();
     let stamp = jiff::Timestamp::from_second(at).unwrap_or_default().strftime("%Y-%m-%d %H:%M:%S").to_string();
     let last = state.get("last_sync").and_then(Value::as_i64).unwrap_or(0);
