@@ -5,6 +5,7 @@
 
 mod connection;
 mod load;
+mod ssh;
 mod value;
 pub mod variables;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use load::{Purpose, all_toolsets};
+pub use ssh::{HostKeyPolicy, KeyFingerprint, SshAddress, SshAgent, SshLogin, SshSettings, is_node_name};
 pub use value::ConfigError;
 
 /// Everything the server was told.
@@ -36,6 +38,8 @@ pub struct Instance {
     pub name: String,
     /// How to reach it.
     pub connection: Connection,
+    /// How its nodes and guests are reached over SSH.
+    pub ssh: SshSettings,
     /// What may be done to it.
     pub access: Access,
     /// Node taken when a tool without `vmid` gets none.
