@@ -18,6 +18,7 @@ mod rehearse;
 mod scripted;
 mod served;
 mod session;
+mod ssh;
 mod stdio;
 mod tasks;
 mod tls;
