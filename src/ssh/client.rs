@@ -90,10 +90,14 @@ impl Ssh {
         scrubber: &Scrubber,
         cluster: &dyn Resolver,
     ) -> Result<Output, Fault> {
+        if !matches!(command.act(), Act::Run(_)) {
+            return Err(Fault::new(Code::Internal, "this permit is for something else"));
+        }
         let target = self.target(command.place(), cluster).await?;
         let bounds = command.bounds();
         let job = Job {
-            line: self.line(command).ok_or_else(|| Fault::new(Code::Internal, "this is no command that can be run"))?,
+            argv: command.argv(self.sudo()),
+            sudo: self.sudo() && !matches!(command.place(), Place::Guest(_)),
             input: command.input().to_vec(),
             time: bounds.time.unwrap_or(self.settings.timeout),
             most: bounds.output.unwrap_or(self.settings.max_output),
@@ -102,7 +106,7 @@ impl Ssh {
             scrubber: scrubber.clone(),
         };
         let line = self.open(&target).await?;
-        let output = exec::run(line.channel, job, self.clock.as_ref()).await;
+        let output = exec::run(line.channel, line.connection, job, self.clock.as_ref()).await;
         drop(line.room);
         let output = output?;
         match command.place() {
@@ -112,7 +116,7 @@ impl Ssh {
     }
 
     /// What would be done, as it may be shown: `{name, on, run?, upload?, download?, terminal?, stdin_bytes?}`. `run` is
-    /// the exact line for the shell on the other side.
+    /// the exact line for the shell on the other side (in front of which only the process id is asked for).
     pub fn shown(&self, command: &SshCommand) -> Value {
         let scrubber = self.scrubber.with(command.secrets());
         let mask = |text: &str| redact::text(&scrubber.text(text)).into_owned();
@@ -156,7 +160,7 @@ impl Ssh {
         greeting.await.map_err(|fault| redact::fault(self.scrubber.fault(fault)))
     }
 
-    /// The line for the shell on the other side; nothing where no line is sent.
+    /// The line for the shell on the other side that opens a terminal; nothing for the user's own shell.
     pub(super) fn line(&self, command: &SshCommand) -> Option<String> {
         quote::line(&command.argv(self.sudo())).ok()
     }

@@ -1,29 +1,41 @@
 //! One command on one channel: what it reads and writes, how it ends, and what happens when it does not.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rand::Rng;
 use russh::client::Msg;
 use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf, Sig};
 use serde_json::Value;
 
 use super::clean::clean;
+use super::connect::{Connection, within};
 use super::output::{End, Output};
+use super::quote::{self, QuoteError};
+use super::running::Running;
 use crate::error::{Code, Fault};
 use crate::pve::Clock;
 use crate::redact::Scrubber;
 
+/// Longest time to tell a command something.
+const TELL: Duration = Duration::from_secs(5);
 /// How long a command may take to end after it was told to.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long output that somebody else holds open is waited for once the command has ended.
 const LINGER: Duration = Duration::from_secs(2);
+/// Bytes of stderr among which the process id is looked for.
+const LONGEST_PREAMBLE: usize = 16 * 1024;
 /// Characters of the output that an error shows.
 const SHOWN: usize = 4000;
 
 /// What runs, and within which bounds.
 pub(super) struct Job {
-    /// The line for the shell on the other side.
-    pub line: String,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Whether it runs as another user by `sudo`, as must then who tells it to end.
+    pub sudo: bool,
     /// What the command reads.
     pub input: Vec<u8>,
     /// Longest time.
@@ -42,12 +54,17 @@ pub(super) struct Job {
 ///
 /// # Errors
 /// `timeout`, `ssh_output_too_large`, `ssh_unreachable` when the connection breaks or the other side runs nothing.
-pub(super) async fn run(channel: Channel<Msg>, job: Job, clock: &dyn Clock) -> Result<Output, Fault> {
+pub(super) async fn run(
+    channel: Channel<Msg>,
+    connection: Arc<Connection>,
+    job: Job,
+    clock: &dyn Clock,
+) -> Result<Output, Fault> {
     let (mut read, write) = channel.split();
-    let alive = Alive::new(write);
-    let mut heard = Heard::new(job.most);
-    let ended = converse(alive.half(), &mut read, &mut heard, &job, clock).await;
-    alive.done().await;
+    let running = Running::new(write, connection, job.sudo);
+    let mut heard = Heard { most: job.most, mark: mark(), ..Heard::default() };
+    let ended = converse(&running, &mut read, &mut heard, &job, clock).await;
+    running.close().await;
     ended?;
     Ok(Output {
         stdout: heard.stdout,
@@ -59,15 +76,35 @@ pub(super) async fn run(channel: Channel<Msg>, job: Job, clock: &dyn Clock) -> R
     })
 }
 
+/// The line that runs a program and first says its process id on stderr, behind a mark: OpenSSH before version 9.8 hands on
+/// no signal to what root runs, so that whoever wants it to end has to know its number.
+///
+/// # Errors
+/// As [`quote::line`].
+fn watched(argv: &[String], mark: &str) -> Result<String, QuoteError> {
+    let script = format!("echo {mark}$$ >&2; exec \"$@\"");
+    // What is wrong with the arguments is counted as the caller counts them.
+    quote::line(argv)?;
+    let shell = ["sh", "-c", &script, "sh"];
+    quote::line(&shell.into_iter().chain(argv.iter().map(String::as_str)).collect::<Vec<_>>())
+}
+
+/// A text that nobody else prints.
+fn mark() -> String {
+    format!("pvemcp-{:016x}-", rand::rng().next_u64())
+}
+
 /// Starts the command, feeds it and listens, until there is nothing more to hear.
 async fn converse(
-    write: &ChannelWriteHalf<Msg>,
+    running: &Running,
     read: &mut ChannelReadHalf,
     heard: &mut Heard,
     job: &Job,
     clock: &dyn Clock,
 ) -> Result<(), Fault> {
-    write.exec(true, job.line.as_bytes()).await.map_err(|_| broken(job))?;
+    let line = watched(&job.argv, &heard.mark).map_err(|error| Fault::argument("command", error.to_string()))?;
+    let write = running.half();
+    write.exec(true, line).await.map_err(|_| broken(job))?;
     let feed = feed(write, Bytes::copy_from_slice(&job.input));
     tokio::pin!(feed);
     let mut fed = false;
@@ -79,19 +116,20 @@ async fn converse(
                 if heard.take(message) {
                     break;
                 }
+                heard.learn(running);
                 // What is under way when the command ends still comes; what goes on printing later does not.
                 linger = heard.end.as_ref().map(|_| clock.sleep(LINGER));
             }
             () = &mut feed, if !fed => fed = true,
             () = &mut deadline => {
                 if heard.end.is_none() {
-                    stop(write, read, heard, clock).await;
+                    stop(running, read, heard, clock).await;
                     return Err(timed_out(job, heard));
                 }
                 heard.left_running = true;
                 break;
             }
-            () = async { if let Some(linger) = &mut linger { linger.await } }, if linger.is_some() => {
+            () = until(&mut linger) => {
                 heard.left_running = true;
                 break;
             }
@@ -100,7 +138,7 @@ async fn converse(
             return Err(refused(job));
         }
         if job.whole && heard.truncated {
-            stop(write, read, heard, clock).await;
+            stop(running, read, heard, clock).await;
             return Err(too_large(job));
         }
     }
@@ -116,22 +154,34 @@ async fn feed(write: &ChannelWriteHalf<Msg>, input: Bytes) {
 }
 
 /// Tells the command to end, then kills it. Whether that reaches it is up to the other side.
-async fn stop(write: &ChannelWriteHalf<Msg>, read: &mut ChannelReadHalf, heard: &mut Heard, clock: &dyn Clock) {
+async fn stop(running: &Running, read: &mut ChannelReadHalf, heard: &mut Heard, clock: &dyn Clock) {
     for signal in [Sig::TERM, Sig::KILL] {
-        if write.signal(signal).await.is_err() {
-            return;
-        }
-        let mut grace = clock.sleep(GRACE);
+        let mut tell = Box::pin(within(clock, TELL, running.tell(signal.clone())));
+        let mut grace = None;
         loop {
             tokio::select! {
+                _ = &mut tell, if grace.is_none() => grace = Some(clock.sleep(GRACE)),
                 message = read.wait() => {
                     if heard.take(message) {
                         return;
                     }
+                    if heard.learn(running) {
+                        // Only now it can be reached for sure.
+                        tell = Box::pin(within(clock, TELL, running.tell(signal.clone())));
+                        grace = None;
+                    }
                 }
-                () = &mut grace => break,
+                () = until(&mut grace) => break,
             }
         }
+    }
+}
+
+/// Waits for a moment that may not be set yet.
+async fn until(moment: &mut Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>>) {
+    match moment {
+        Some(moment) => moment.await,
+        None => std::future::pending().await,
     }
 }
 
@@ -140,6 +190,11 @@ async fn stop(write: &ChannelWriteHalf<Msg>, read: &mut ChannelReadHalf, heard: 
 struct Heard {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
+    /// What the process id stands behind; empty once it was read.
+    mark: String,
+    /// What came on stderr before it.
+    waiting: Vec<u8>,
+    pid: Option<u32>,
     most: usize,
     truncated: bool,
     end: Option<End>,
@@ -150,24 +205,57 @@ struct Heard {
 }
 
 impl Heard {
-    fn new(most: usize) -> Heard {
-        Heard { most, ..Heard::default() }
+    /// Takes what the command wrote to stderr; the mark with the process id is ours and not kept.
+    fn take_stderr(&mut self, data: &[u8]) {
+        if self.mark.is_empty() {
+            self.truncated |= keep(&mut self.stderr, data, self.most);
+            return;
+        }
+        // The mark comes first, but a shell may have warned about something before.
+        self.waiting.extend_from_slice(data);
+        let mark = self.mark.as_bytes();
+        let start = self.waiting.windows(mark.len()).position(|part| part == mark);
+        let end = start.and_then(|start| Some(start + self.waiting[start..].iter().position(|byte| *byte == b'\n')?));
+        if let (Some(start), Some(end)) = (start, end) {
+            let pid = str::from_utf8(&self.waiting[start + mark.len()..end]).ok();
+            self.pid = pid.and_then(|pid| pid.trim().parse().ok());
+            self.waiting.drain(start..=end);
+        } else if self.waiting.len() < LONGEST_PREAMBLE {
+            return;
+        }
+        self.mark.clear();
+        let waiting = std::mem::take(&mut self.waiting);
+        self.truncated |= keep(&mut self.stderr, &waiting, self.most);
+    }
+
+    /// Hands the process id on, once it was said; takes it back once the command has ended, because another may get it.
+    /// True when it was news.
+    fn learn(&mut self, running: &Running) -> bool {
+        if self.end.is_some() {
+            running.has_pid(0);
+            return false;
+        }
+        let pid = self.pid.take();
+        pid.is_some_and(|pid| {
+            running.has_pid(pid);
+            true
+        })
     }
 
     /// Takes a message; true when there will be no more.
     fn take(&mut self, message: Option<ChannelMsg>) -> bool {
         match message {
-            None => {
-                self.lost = true;
-                return true;
-            }
-            Some(ChannelMsg::Close) => {
-                self.closed = true;
+            None | Some(ChannelMsg::Close) => {
+                self.lost = message.is_none();
+                self.closed = message.is_some();
+                // The mark never came: what waited for it is output like any other.
+                let waiting = std::mem::take(&mut self.waiting);
+                self.truncated |= keep(&mut self.stderr, &waiting, self.most);
                 return true;
             }
             Some(ChannelMsg::Failure) => self.refused = true,
             Some(ChannelMsg::Data { data }) => self.truncated |= keep(&mut self.stdout, &data, self.most),
-            Some(ChannelMsg::ExtendedData { data, .. }) => self.truncated |= keep(&mut self.stderr, &data, self.most),
+            Some(ChannelMsg::ExtendedData { data, .. }) => self.take_stderr(&data),
             Some(ChannelMsg::ExitStatus { exit_status }) => self.end = Some(End::Exit(exit_status)),
             Some(ChannelMsg::ExitSignal { signal_name, .. }) => self.end = Some(End::Signal(name(&signal_name))),
             Some(_) => {}
@@ -188,43 +276,6 @@ pub(super) fn name(signal: &Sig) -> String {
     match signal {
         Sig::Custom(name) => clean(name.as_bytes()),
         known => format!("{known:?}"),
-    }
-}
-
-/// The writing side of a channel whose command may still run. Dropped early (the caller went away), it tells the command
-/// to end and closes the channel.
-pub(super) struct Alive {
-    write: Option<ChannelWriteHalf<Msg>>,
-}
-
-impl Alive {
-    pub(super) fn new(write: ChannelWriteHalf<Msg>) -> Alive {
-        Alive { write: Some(write) }
-    }
-
-    pub(super) fn half(&self) -> &ChannelWriteHalf<Msg> {
-        self.write.as_ref().expect("taken when this value ends only")
-    }
-
-    /// The command ended, or nothing more can be done about it.
-    pub(super) async fn done(mut self) {
-        if let Some(write) = self.write.take() {
-            // It may be closed already.
-            let _ = write.close().await;
-        }
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        let Some(write) = self.write.take() else { return };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                // Whoever could be told of a failure is gone.
-                let _ = write.signal(Sig::TERM).await;
-                let _ = write.close().await;
-            });
-        }
     }
 }
 

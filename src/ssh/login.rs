@@ -62,8 +62,12 @@ impl Keychain {
     /// `ssh_auth_failed` with what was tried.
     pub(super) async fn log_in<H: Handler>(&self, handle: &mut Handle<H>, user: &str, who: &str) -> Result<(), Fault> {
         let mut tried = Vec::new();
-        let mut left = MethodSet::client_supported();
-        if let Some(file) = &self.login.key_file {
+        // Asked with nothing in hand, a server says which ways it knows: no password goes where none is taken.
+        let mut left = match step(handle.authenticate_none(user).await) {
+            Step::Done => return Ok(()),
+            Step::Left(methods) => methods,
+        };
+        if let Some(file) = self.login.key_file.as_ref().filter(|_| left.contains(&MethodKind::PublicKey)) {
             let key = self.key(file).await?;
             tried.push(format!("key {} ({})", file.display(), key.public_key().fingerprint(HashAlg::Sha256)));
             let hash = rsa_hash(handle, key.algorithm().is_rsa()).await;

@@ -36,7 +36,7 @@
 //! # Inside
 //!
 //! `client` keeps connections, `address` finds nodes, `connect` makes one, `hostkey` and `known_hosts` decide whom we
-//! believe, `login` says who we are, `exec` runs a command, `output` and `clean` make what it printed fit to be shown,
+//! believe, `login` says who we are, `exec` runs a command, `running` ends one, `output` and `clean` make what it printed fit to be shown,
 //! `container` knows what `pct` says, `sftp` carries files, `terminal` keeps terminals.
 
 mod address;
@@ -50,6 +50,7 @@ mod known_hosts;
 mod login;
 mod output;
 pub mod quote;
+mod running;
 mod sftp;
 pub mod terminal;
 

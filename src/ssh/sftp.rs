@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use russh::ChannelMsg;
 use russh_sftp::client::error::Error as SftpError;
 use russh_sftp::client::fs::File;
 use russh_sftp::client::{Config, SftpSession};
@@ -115,17 +116,26 @@ impl Ssh {
     /// An SFTP session, and the line that it lives on.
     async fn sftp(&self, command: &SshCommand, cluster: &dyn Resolver) -> Result<(Room, SftpSession), Fault> {
         let target = self.target(command.place(), cluster).await?;
-        let Line { channel, connection, room } = self.open(&target).await?;
+        let Line { mut channel, connection, room } = self.open(&target).await?;
         let no_sftp = || {
             Fault::new(Code::NotSupported, format!("{} offers no SFTP", target.check.who))
                 .hint("its sshd_config needs a line such as 'Subsystem sftp internal-sftp'")
         };
-        channel.request_subsystem(true, "sftp").await.map_err(|_| no_sftp())?;
-        // Patience is ours, by our clock.
-        let config = Config { request_timeout_secs: 3600, ..Config::default() };
-        let session = SftpSession::new_with_config(channel.into_stream(), config);
-        let session = within(self.clock.as_ref(), self.settings.timeout, session).await;
-        let session = session.and_then(Result::ok).ok_or_else(no_sftp)?;
+        let session = async {
+            channel.request_subsystem(true, "sftp").await.ok()?;
+            loop {
+                match channel.wait().await? {
+                    ChannelMsg::Success => break,
+                    ChannelMsg::WindowAdjusted { .. } => {}
+                    _ => return None,
+                }
+            }
+            // Patience is ours, by our clock.
+            let config = Config { request_timeout_secs: 3600, ..Config::default() };
+            SftpSession::new_with_config(channel.into_stream(), config).await.ok()
+        };
+        let session =
+            within(self.clock.as_ref(), self.settings.timeout, session).await.flatten().ok_or_else(no_sftp)?;
         Ok((Room { _connection: connection, _room: room }, session))
     }
 

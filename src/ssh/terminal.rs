@@ -16,8 +16,9 @@ use super::address::Resolver;
 use super::clean::Cleaner;
 use super::client::{Line, Ssh};
 use super::connect::{Connection, within};
-use super::exec::{Alive, name};
+use super::exec::name;
 use super::output::End;
+use super::running::Running;
 use crate::error::{Code, Fault};
 use crate::policy::{Act, Permit, Place, SshCommand};
 use crate::pve::Clock;
@@ -123,16 +124,16 @@ impl Ssh {
         // A connection of its own: it lasts, and the shared ones have room for few.
         let Line { channel, connection, room } = self.own_line(&target).await?;
         let (mut read, write) = channel.split();
-        let alive = Alive::new(write);
+        let running = Running::new(write, connection.clone(), false);
         let refused = || {
             Fault::new(Code::SshUnreachable, format!("{} accepts the login but gives no terminal", target.check.who))
                 .hint("is there a ForceCommand, or 'no-pty' before the key in authorized_keys?")
         };
         let started = async {
-            alive.half().request_pty(true, "xterm", columns, rows, 0, 0, &[]).await?;
+            running.half().request_pty(true, "xterm", columns, rows, 0, 0, &[]).await?;
             match self.line(command) {
-                Some(line) => alive.half().exec(true, line).await,
-                None => alive.half().request_shell(true).await,
+                Some(line) => running.half().exec(true, line).await,
+                None => running.half().request_shell(true).await,
             }
         };
         let answered = within(self.clock.as_ref(), OPEN, async {
@@ -143,7 +144,7 @@ impl Ssh {
         }
         drop(room);
         let scrubber = self.scrubber().with(command.secrets());
-        self.terminals.enter(command.place().clone(), scrubber, read, alive, connection)
+        self.terminals.enter(command.place().clone(), scrubber, read, running, connection)
     }
 }
 
@@ -261,7 +262,7 @@ impl Terminals {
         place: Place,
         scrubber: Scrubber,
         read: ChannelReadHalf,
-        alive: Alive,
+        running: Running,
         connection: Arc<Connection>,
     ) -> Result<String, Fault> {
         // Others may have been opened meanwhile.
@@ -279,7 +280,7 @@ impl Terminals {
         });
         let id = format!("{:016x}", rand::rng().next_u64());
         self.all().insert(id.clone(), terminal.clone());
-        tokio::spawn(pump(terminal, read, alive, typed, connection, self.clock.clone()));
+        tokio::spawn(pump(terminal, read, running, typed, connection, self.clock.clone()));
         Ok(id)
     }
 
@@ -328,7 +329,7 @@ impl Terminal {
 async fn pump(
     terminal: Arc<Terminal>,
     mut read: ChannelReadHalf,
-    alive: Alive,
+    running: Running,
     mut typed: tokio::sync::mpsc::Receiver<Vec<u8>>,
     connection: Arc<Connection>,
     clock: Arc<dyn Clock>,
@@ -350,7 +351,7 @@ async fn pump(
                 Some(_) => {}
             },
             Some(bytes) = typed.recv() => {
-                if alive.half().data_bytes(bytes).await.is_err() {
+                if running.half().data_bytes(bytes).await.is_err() {
                     break Ended::Broken;
                 }
             }
@@ -366,7 +367,7 @@ async fn pump(
     };
     terminal.print(&cleaner.finish());
     // Closing the channel takes the terminal away: its programs are told (SIGHUP).
-    alive.done().await;
+    running.close().await;
     connection.close().await;
     terminal.end(how);
 }

@@ -128,7 +128,7 @@ fn a_dry_run_shows_the_exact_line_and_no_secret() {
         .hiding("canary-secret");
     let shown = client.ssh.shown(&careless).to_string();
     assert!(!shown.contains("canary"), "{shown}");
-    assert!(!format!("{command:?}{careless:?}").contains("canary-secret\""), "secrets do not show in debug output");
+    assert!(!format!("{command:?}").contains("canary"), "what stands on stdin does not show in debug output");
     let terminal = SshCommand::terminal("pve_test", container(101), 80, 24).expect("plain");
     assert_eq!(client.ssh.shown(&terminal)["run"], "exec sudo -n -- pct enter 101");
 }

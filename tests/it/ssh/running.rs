@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pvemcp::config::SshAddress;
-use pvemcp::error::Code;
+use pvemcp::error::{Code, Fault};
 use pvemcp::policy::{Effect, Limits, Place, SshCommand};
-use pvemcp::ssh::End;
+use pvemcp::ssh::{End, Output};
 use serde_json::json;
 
 use super::clock::HandClock;
@@ -65,8 +65,27 @@ async fn large_output_is_cut_or_refused() {
 }
 
 /// Reads what somebody writes into a pipe with a name.
-async fn line(fifo: std::path::PathBuf) -> String {
+pub async fn line(fifo: std::path::PathBuf) -> String {
     tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).expect("readable")).await.expect("no panic")
+}
+
+/// Once a command is up, its time is over, and every further pause too.
+async fn out_of_patience(
+    run: impl Future<Output = Result<Output, Fault>>,
+    ready: std::path::PathBuf,
+    clock: &HandClock,
+) -> Fault {
+    let hurry = async {
+        line(ready).await;
+        clock.wake(Duration::from_secs(120)).await;
+        loop {
+            clock.wake(Duration::from_secs(2)).await;
+        }
+    };
+    tokio::select! {
+        done = run => done.expect_err("it took too long"),
+        () = hurry => unreachable!("it never ends"),
+    }
 }
 
 #[tokio::test]
@@ -97,12 +116,7 @@ async fn what_ignores_the_signal_is_killed() {
     let client = Client::with_clock(sshd.settings(), clock.clone());
     let ready = sshd.fifo("ready");
     let script = format!("trap '' TERM; echo up > {}; while :; do sleep 1000; done", ready.display());
-    let (fault, ()) = tokio::join!(client.sh(&script), async {
-        line(ready).await;
-        clock.wake(Duration::from_secs(120)).await;
-        clock.wake(Duration::from_secs(2)).await;
-    });
-    let fault = fault.expect_err("it took too long");
+    let fault = out_of_patience(client.sh(&script), ready, &clock).await;
     assert_eq!((fault.code, &fault.details["may_go_on"]), (Code::Timeout, &json!(false)), "killed: {fault:?}");
 }
 
@@ -115,14 +129,8 @@ async fn what_cannot_be_reached_by_a_signal_may_go_on_and_that_is_said() {
     // In a session of its own it is out of the signal's reach.
     let inner = format!("echo up > {}; cat {} > /dev/null", ready.display(), go.display());
     let argv = ["setsid", "--wait", "sh", "-c", &inner];
-    let (fault, ()) = tokio::join!(client.run(&argv), async {
-        line(ready).await;
-        clock.wake(Duration::from_secs(120)).await;
-        clock.wake(Duration::from_secs(2)).await;
-        clock.wake(Duration::from_secs(2)).await;
-    });
+    let fault = out_of_patience(client.run(&argv), ready, &clock).await;
     std::fs::write(go, "").expect("somebody still reads it: it went on");
-    let fault = fault.expect_err("it took too long");
     assert_eq!((fault.code, &fault.details["may_go_on"]), (Code::Timeout, &json!(true)), "{fault:?}");
     assert!(fault.hint.is_some_and(|hint| hint.contains("may go on")));
 }
@@ -171,7 +179,7 @@ async fn a_connection_is_used_again_and_made_anew_when_it_broke() {
     let (a, b, c) = tokio::join!(client.stdout(&server), client.stdout(&server), client.stdout(&server));
     assert_eq!([&a, &b, &c], [&first; 3]);
     assert_eq!(connections(), 1);
-    let cut = client.run(&["sh", "-c", "kill -9 $PPID; sleep 1000"]).await.expect_err("its connection is gone");
+    let cut = client.run(&["sh", "-c", "kill -9 $PPID; read x"]).await.expect_err("its connection is gone");
     assert_eq!(cut.code, Code::SshUnreachable, "{cut}");
     assert_ne!(client.stdout(&server).await, first);
     assert_eq!(connections(), 2);

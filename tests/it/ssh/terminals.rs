@@ -43,7 +43,7 @@ async fn typing_and_reading() {
     let client = sshd.client();
     let id = open(&client).await;
     let terminals = client.ssh.terminals();
-    terminals.send(&id, b"stty size; echo $((6*7)); tty > /dev/null && echo a-terminal\n").await.expect("typed");
+    terminals.send(&id, b"stty size; echo $((6*7)); tty > /dev/null && echo a-''terminal\n").await.expect("typed");
     let printed = until(&client, &id, "a-terminal\n").await;
     assert!(printed.text.contains("24 80\n42\n"), "{}", printed.text);
     terminals.send(&id, b"read x; echo \"got <$x>\"\n").await.expect("typed");

@@ -10,6 +10,7 @@ use pvemcp::server::Server;
 use pvemcp::tools::Ctx;
 use pvemcp::tools::context::{Caller, Performed};
 
+use super::running::line;
 use super::sshd::{Sshd, command, node};
 use crate::scripted::{self, Scripted};
 use crate::served::{cluster, everything, settings};
@@ -75,17 +76,18 @@ async fn a_caller_that_cancels_and_a_server_that_stops() {
         let caller = Caller::default();
         let cancel = caller.cancel.clone();
         let (_scripted, ctx) = context(&sshd, everything(), caller).await;
-        let name = format!("ready{stop}");
-        let ready = sshd.fifo(&name);
-        let script = format!("echo up > {}; sleep 1000", ready.display());
+        let [ready, ended] = ["ready", "ended"].map(|name| sshd.fifo(&format!("{name}{stop}")));
+        let trap = format!("trap 'echo gone > {}; exit' TERM", ended.display());
+        let script = format!("{trap}; echo up > {}; sleep 1000 & wait", ready.display());
         let argv = ["sh", "-c", &script];
         let (fault, ()) = tokio::join!(ctx.ssh(command(&argv), false), async {
-            tokio::task::spawn_blocking(move || std::fs::read_to_string(ready)).await.expect("no panic").expect("up");
+            line(ready).await;
             if stop { ctx.server().shutdown().cancel() } else { cancel.cancel() }
         });
         let fault = fault.expect_err("it was cancelled");
         assert_eq!(fault.code, Code::Cancelled);
         assert!(fault.hint.is_some_and(|hint| hint.contains("may go on")));
+        assert_eq!(line(ended).await, "gone\n");
     }
 }
 
