@@ -26,7 +26,11 @@ pub(super) async fn of(node: &str, settings: &SshSettings, cluster: &dyn Resolve
     if let Some(address) = settings.nodes.get(node) {
         return Ok(address.clone());
     }
-    let status = cluster.cluster_status().await?;
+    let status = cluster.cluster_status().await.map_err(|fault| {
+        let also = format!("with PROXMOX_SSH_NODES={node}=… the cluster need not be asked for the address");
+        let hint = fault.hint.as_ref().map_or_else(|| also.clone(), |hint| format!("{hint}; {also}"));
+        fault.hint(hint)
+    })?;
     let rows = status.as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |row: &Value, key: &str| row[key].as_str().map(str::to_string);
     let nodes: Vec<&Value> = rows.iter().filter(|row| row["type"] == "node").collect();

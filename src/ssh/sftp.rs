@@ -1,10 +1,7 @@
 //! Files to and from a node or a guest, by SFTP.
 
-use std::time::Duration;
-
 use russh::ChannelMsg;
 use russh_sftp::client::error::Error as SftpError;
-use russh_sftp::client::fs::File;
 use russh_sftp::client::{Config, SftpSession};
 use russh_sftp::protocol::{FileAttributes, OpenFlags, StatusCode};
 use sha2::{Digest, Sha256};
@@ -57,7 +54,7 @@ impl Ssh {
             // First as a new file: only then is it ours to remove.
             let flags = OpenFlags::CREATE | OpenFlags::WRITE | OpenFlags::EXCLUDE;
             let attributes = FileAttributes { permissions: mode, ..FileAttributes::empty() };
-            let (file, created) = match sftp.open_with_flags_and_attributes(&to, flags, attributes).await {
+            let (mut file, created) = match sftp.open_with_flags_and_attributes(&to, flags, attributes).await {
                 Ok(file) => (file, true),
                 Err(error) if !is_there(&sftp, &to).await => return Err(fault(error)),
                 Err(_) if !overwrite => {
@@ -68,14 +65,21 @@ impl Ssh {
                 }
                 Err(_) => (sftp.create(&to).await.map_err(fault)?, false),
             };
-            let sent = self.copy(from, Sink::Remote(file), None, size, progress, &who, &to).await;
+            let carriage = Carriage { who: &who, path: &to, most: None, size, progress };
+            let sent = async {
+                let sent = self.carry(from, &mut file, &carriage).await?;
+                // The other side says only now whether everything arrived.
+                self.patiently(file.shutdown(), &carriage).await?;
+                Ok(sent)
+            };
+            let sent = sent.await;
             if sent.is_err() && created {
                 // The error that matters is the first one.
                 let _ = sftp.remove_file(&to).await;
             }
             let _ = sftp.close().await;
             drop(line);
-            sent.map_err(|fault| if created { fault } else { fault.detail("incomplete", to.clone()) })
+            sent.map_err(|fault: Fault| if created { fault } else { fault.detail("incomplete", to.clone()) })
         };
         sent.await.map_err(|fault| redact::fault(self.scrubber().fault(fault)))
     }
@@ -104,7 +108,13 @@ impl Ssh {
                 return Err(too_large(&from, most));
             }
             let mut file = sftp.open(&from).await.map_err(fault)?;
-            let got = self.copy(&mut file, Sink::Local(to), Some(most), size, progress, &who, &from).await;
+            let carriage = Carriage { who: &who, path: &from, most: Some(most), size, progress };
+            let got = async {
+                let got = self.carry(&mut file, to, &carriage).await?;
+                self.patiently(to.flush(), &carriage).await?;
+                Ok(got)
+            };
+            let got = got.await;
             drop(file);
             let _ = sftp.close().await;
             drop(line);
@@ -130,8 +140,7 @@ impl Ssh {
                     _ => return None,
                 }
             }
-            // Patience is ours, by our clock.
-            let config = Config { request_timeout_secs: 3600, ..Config::default() };
+            let config = Config { request_timeout_secs: self.settings.timeout.as_secs(), ..Config::default() };
             SftpSession::new_with_config(channel.into_stream(), config).await.ok()
         };
         let session =
@@ -139,76 +148,70 @@ impl Ssh {
         Ok((Room { _connection: connection, _room: room }, session))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "both directions are one loop, and each argument is used in it")]
-    async fn copy(
+    /// Hands everything on, piece by piece.
+    async fn carry(
         &self,
         from: &mut (dyn AsyncRead + Send + Unpin),
-        mut to: Sink<'_>,
-        most: Option<u64>,
-        size: Option<u64>,
-        progress: Progress<'_>,
-        who: &str,
-        path: &str,
+        to: &mut (dyn AsyncWrite + Send + Unpin),
+        carriage: &Carriage<'_>,
     ) -> Result<Transfer, Fault> {
-        let broke = |error: std::io::Error| {
-            let why = clean(error.to_string().as_bytes());
-            Fault::new(Code::SshUnreachable, format!("the transfer of {path} ({who}) broke: {why}"))
-        };
-        let patience = self.settings.timeout;
         let mut piece = vec![0; PIECE];
         let (mut bytes, mut digest) = (0u64, Sha256::new());
         loop {
             let step = async {
                 let read = from.read(&mut piece).await?;
-                to.write(&piece[..read]).await?;
+                to.write_all(&piece[..read]).await?;
                 Ok(read)
             };
-            let read = within(self.clock.as_ref(), patience, step).await.ok_or_else(|| stuck(who, path, patience))?;
-            let read = read.map_err(broke)?;
+            let read = self.patiently(step, carriage).await?;
             if read == 0 {
                 break;
             }
             digest.update(&piece[..read]);
             bytes += read as u64;
-            if most.is_some_and(|most| bytes > most) {
-                return Err(too_large(path, most.unwrap_or_default()));
+            if let Some(most) = carriage.most.filter(|most| bytes > *most) {
+                return Err(too_large(carriage.path, most));
             }
-            progress(bytes, size);
+            (carriage.progress)(bytes, carriage.size);
         }
-        let ended = within(self.clock.as_ref(), patience, to.end()).await;
-        ended.ok_or_else(|| stuck(who, path, patience))?.map_err(broke)?;
         let sha256 = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Transfer { bytes, sha256 })
     }
+
+    /// One step of a transfer, as long as a command may take.
+    async fn patiently<T>(
+        &self,
+        step: impl Future<Output = std::io::Result<T>>,
+        Carriage { who, path, .. }: &Carriage<'_>,
+    ) -> Result<T, Fault> {
+        let patience = self.settings.timeout;
+        match within(self.clock.as_ref(), patience, step).await {
+            Some(done) => done.map_err(|error| {
+                let why = clean(error.to_string().as_bytes());
+                Fault::new(Code::SshUnreachable, format!("the transfer of {path} ({who}) broke: {why}"))
+            }),
+            None => {
+                let seconds = patience.as_secs();
+                Err(Fault::new(Code::Timeout, format!("the transfer of {path} ({who}) did not move for {seconds} s"))
+                    .hint("raise PROXMOX_SSH_TIMEOUT_SECONDS if the way is that slow"))
+            }
+        }
+    }
+}
+
+/// What is carried, for bounds and messages.
+struct Carriage<'c> {
+    who: &'c str,
+    path: &'c str,
+    most: Option<u64>,
+    size: Option<u64>,
+    progress: Progress<'c>,
 }
 
 /// What has to live as long as a session.
 struct Room {
     _connection: std::sync::Arc<super::connect::Connection>,
     _room: tokio::sync::OwnedSemaphorePermit,
-}
-
-/// Where the bytes go.
-enum Sink<'s> {
-    Remote(File),
-    Local(&'s mut (dyn AsyncWrite + Send + Unpin)),
-}
-
-impl Sink<'_> {
-    async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        match self {
-            Sink::Remote(file) => file.write_all(bytes).await,
-            Sink::Local(writer) => writer.write_all(bytes).await,
-        }
-    }
-
-    /// Waits until everything has arrived.
-    async fn end(&mut self) -> std::io::Result<()> {
-        match self {
-            Sink::Remote(file) => file.shutdown().await,
-            Sink::Local(writer) => writer.flush().await,
-        }
-    }
 }
 
 async fn is_there(sftp: &SftpSession, path: &str) -> bool {
@@ -218,7 +221,8 @@ async fn is_there(sftp: &SftpSession, path: &str) -> bool {
 fn refusal(who: &str, path: &str, error: SftpError) -> Fault {
     let SftpError::Status(status) = &error else {
         let why = clean(error.to_string().as_bytes());
-        return Fault::new(Code::SshUnreachable, format!("SFTP with {who} broke at {path}: {why}"));
+        let code = if matches!(error, SftpError::Timeout) { Code::Timeout } else { Code::SshUnreachable };
+        return Fault::new(code, format!("SFTP with {who} broke at {path}: {why}"));
     };
     match status.status_code {
         StatusCode::NoSuchFile => {
@@ -236,12 +240,6 @@ fn refusal(who: &str, path: &str, error: SftpError) -> Fault {
 
 fn too_large(path: &str, most: u64) -> Fault {
     Fault::new(Code::TooLarge, format!("{path} is larger than {most} bytes")).detail("limit", most)
-}
-
-fn stuck(who: &str, path: &str, patience: Duration) -> Fault {
-    let seconds = patience.as_secs();
-    Fault::new(Code::Timeout, format!("the transfer of {path} ({who}) did not move for {seconds} s"))
-        .hint("raise PROXMOX_SSH_TIMEOUT_SECONDS if the way is that slow")
 }
 
 fn not_a_transfer() -> Fault {

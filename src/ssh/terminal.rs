@@ -4,12 +4,14 @@
 //! server ends. Of the output the last [`KEPT`] bytes are kept, cleaned.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand::Rng;
 use russh::{ChannelMsg, ChannelReadHalf};
 use tokio::sync::Notify;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use super::address::Resolver;
@@ -167,8 +169,8 @@ impl Terminals {
     /// Types into a terminal.
     ///
     /// # Errors
-    /// `not_found` when there is no such terminal, `conflict` when it has ended.
-    pub async fn send(&self, id: &str, bytes: &[u8]) -> Result<(), Fault> {
+    /// `not_found` when there is no such terminal, `conflict` when it has ended or its program reads nothing.
+    pub fn send(&self, id: &str, bytes: &[u8]) -> Result<(), Fault> {
         let terminal = self.find(id)?;
         terminal.screen().used = self.clock.now();
         let ended =
@@ -176,7 +178,11 @@ impl Terminals {
         if terminal.screen().ended.is_some() {
             return Err(ended());
         }
-        terminal.input.send(bytes.to_vec()).await.map_err(|_| ended())
+        terminal.input.try_send(bytes.to_vec()).map_err(|refused| match refused {
+            TrySendError::Closed(_) => ended(),
+            TrySendError::Full(_) => Fault::new(Code::Conflict, format!("the program in terminal {id} reads nothing"))
+                .hint("wait, or close the terminal"),
+        })
     }
 
     /// What was printed since the last reading. When nothing was, it is awaited for up to `wait`. A terminal that has ended
@@ -325,6 +331,9 @@ impl Terminal {
     }
 }
 
+/// What was typed, on its way.
+type Typing<'t> = Pin<Box<dyn Future<Output = Result<(), russh::Error>> + Send + 't>>;
+
 /// Carries what is typed and printed until the terminal ends, one way or another.
 async fn pump(
     terminal: Arc<Terminal>,
@@ -337,6 +346,8 @@ async fn pump(
     let mut cleaner = Cleaner::default();
     let mut end = None;
     let mut patience = IDLE;
+    // A program that does not read must not keep us from reading what it prints.
+    let mut typing: Option<Typing<'_>> = None;
     let how = loop {
         let mut idle = clock.sleep(patience);
         tokio::select! {
@@ -350,8 +361,10 @@ async fn pump(
                 None => break end.map_or(Ended::Broken, Ended::Program),
                 Some(_) => {}
             },
-            Some(bytes) = typed.recv() => {
-                if running.half().data_bytes(bytes).await.is_err() {
+            Some(bytes) = typed.recv(), if typing.is_none() => typing = Some(Box::pin(running.half().data_bytes(bytes))),
+            typed = async { typing.as_mut().expect("looked at before").await }, if typing.is_some() => {
+                typing = None;
+                if typed.is_err() {
                     break Ended::Broken;
                 }
             }
@@ -365,6 +378,7 @@ async fn pump(
             }
         }
     };
+    drop(typing);
     terminal.print(&cleaner.finish());
     // Closing the channel takes the terminal away: its programs are told (SIGHUP).
     running.close().await;

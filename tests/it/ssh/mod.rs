@@ -9,6 +9,7 @@ mod policy;
 mod programs;
 mod quoting;
 mod running;
+mod settings;
 mod sshd;
 mod terminals;
 mod tools;

@@ -43,18 +43,38 @@ async fn typing_and_reading() {
     let client = sshd.client();
     let id = open(&client).await;
     let terminals = client.ssh.terminals();
-    terminals.send(&id, b"stty size; echo $((6*7)); tty > /dev/null && echo a-''terminal\n").await.expect("typed");
+    terminals.send(&id, b"stty size; echo $((6*7)); tty > /dev/null && echo a-''terminal\n").expect("typed");
     let printed = until(&client, &id, "a-terminal\n").await;
     assert!(printed.text.contains("24 80\n42\n"), "{}", printed.text);
-    terminals.send(&id, b"read x; echo \"got <$x>\"\n").await.expect("typed");
-    terminals.send(&id, b"an answer\n").await.expect("typed");
+    terminals.send(&id, b"read x; echo \"got <$x>\"\n").expect("typed");
+    terminals.send(&id, b"an answer\n").expect("typed");
     until(&client, &id, "got <an answer>\n").await;
     assert_eq!(terminals.list().iter().map(|listed| (&listed.id, listed.ended)).collect::<Vec<_>>(), [(&id, false)]);
-    terminals.send(&id, b"exit 3\n").await.expect("typed");
+    terminals.send(&id, b"exit 3\n").expect("typed");
     let last = until(&client, &id, "\u{0}").await;
     assert_eq!(last.ended, Some(Ended::Program(End::Exit(3))));
     assert_eq!(terminals.read(&id, WAIT).await.expect_err("it is gone").code, Code::NotFound);
     assert!(terminals.list().is_empty());
+}
+
+#[tokio::test]
+async fn a_program_that_reads_nothing_does_not_block() {
+    let Some(sshd) = start() else { return };
+    let client = sshd.client();
+    let id = open(&client).await;
+    let terminals = client.ssh.terminals();
+    terminals.send(&id, b"stty raw -echo; echo rea''dy; exec tail -f /dev/null\n").expect("typed");
+    until(&client, &id, "ready").await;
+    let mut fault = None;
+    for _ in 0..1000 {
+        fault = terminals.send(&id, &[b'x'; 100_000]).err();
+        if fault.is_some() {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(fault.expect("there is an end to it").code, Code::Conflict);
+    terminals.close(&id).expect("it can be closed all the same");
 }
 
 #[tokio::test]
@@ -64,7 +84,7 @@ async fn keys_and_escapes_do_not_show() {
     let client = sshd.client();
     let id = open(&client).await;
     let typed = format!("cat {}; printf '\\033[31mred\\033[0m %s\\n' over\n", sshd.file("secret"));
-    client.ssh.terminals().send(&id, typed.as_bytes()).await.expect("typed");
+    client.ssh.terminals().send(&id, typed.as_bytes()).expect("typed");
     let printed = until(&client, &id, "red over\n").await;
     assert!(printed.text.contains("[REDACTED]") && !printed.text.contains("b3BlbnNzaC1rZXkt"), "{}", printed.text);
 }
@@ -84,7 +104,7 @@ async fn eight_at_most() {
     assert_eq!(client.ssh.terminals().close(&ids[0]).expect_err("not any more").code, Code::NotFound);
     open(&client).await;
     // A terminal that has ended makes room too.
-    client.ssh.terminals().send(&ids[1], b"exit\n").await.expect("typed");
+    client.ssh.terminals().send(&ids[1], b"exit\n").expect("typed");
     while !client.ssh.terminals().list().iter().any(|listed| listed.ended) {
         tokio::task::yield_now().await;
     }
@@ -100,10 +120,10 @@ async fn nobody_uses_it_for_a_quarter_of_an_hour() {
     let client = Client::with_clock(sshd.settings(), clock.clone());
     let id = open(&client).await;
     clock.advance(IDLE - Duration::from_secs(1));
-    client.ssh.terminals().send(&id, b"echo still here\n").await.expect("it is open");
+    client.ssh.terminals().send(&id, b"echo still here\n").expect("it is open");
     until(&client, &id, "still here\n").await;
     clock.advance(Duration::from_secs(2));
-    client.ssh.terminals().send(&id, b"echo and now\n").await.expect("typing kept it open");
+    client.ssh.terminals().send(&id, b"echo and now\n").expect("typing kept it open");
     until(&client, &id, "and now\n").await;
     clock.advance(IDLE);
     let last = until(&client, &id, "\u{0}").await;
@@ -116,7 +136,7 @@ async fn the_last_mebibyte_is_kept() {
     let client = sshd.client();
     let id = open(&client).await;
     let script = b"stty -onlcr -echo; head -c 2000000 /dev/zero | tr '\\0' x; echo; echo the en''d; exit\n";
-    client.ssh.terminals().send(&id, script).await.expect("typed");
+    client.ssh.terminals().send(&id, script).expect("typed");
     while !client.ssh.terminals().list()[0].ended {
         tokio::task::yield_now().await;
     }
