@@ -90,6 +90,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
+#[expect(clippy::print_stdout, reason = "a benchmark reports on stdout")]
 fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let fake = runtime.block_on(FakePve::builder().start()).expect("the fake starts");

@@ -2,7 +2,7 @@
 //!
 //! Everything here can be written as JSON and read back ([`World`] is serde data): scenarios, the control page and the
 //! capture of a live cluster rest on that. What a running task will still do is not data; it lives in
-//! [`crate::work`]. Vocabulary and key names are Proxmox's own (`volid`, `snaptime`, `lock`), sizes are bytes, times
+//! `work`. Vocabulary and key names are Proxmox's own (`volid`, `snaptime`, `lock`), sizes are bytes, times
 //! are seconds since the epoch unless a name says `_ms`.
 
 pub mod access;

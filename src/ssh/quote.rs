@@ -60,7 +60,7 @@ pub fn line<A: AsRef<[u8]>>(argv: &[A]) -> Result<String, QuoteError> {
 /// shell is wanted on the other side, with the words quoted once for each shell they pass.
 ///
 /// # Errors
-/// As [`line`].
+/// As [`line()`].
 pub fn in_shell<A: AsRef<[u8]>>(argv: &[A]) -> Result<Vec<String>, QuoteError> {
     Ok(vec!["sh".into(), "-c".into(), line(argv)?])
 }

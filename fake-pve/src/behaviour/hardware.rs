@@ -4,8 +4,11 @@ use serde_json::{Value, json};
 
 use super::{Answer, Call, Data, Failure};
 
+/// An identifier and what it is called.
+type Named = (&'static str, &'static str);
+
 /// Address, class, vendor and device with their names, IOMMU group.
-const PCI: [(&str, &str, (&str, &str), (&str, &str), i64); 5] = [
+const PCI: [(&str, &str, Named, Named, i64); 5] = [
     ("0000:00:00.0", "0x060000", ("0x8086", "Intel Corporation"), ("0x29c0", "82G33 DRAM Controller"), 0),
     ("0000:00:02.0", "0x030000", ("0x8086", "Intel Corporation"), ("0x4680", "UHD Graphics 770"), 1),
     ("0000:01:00.0", "0x030000", ("0x10de", "NVIDIA Corporation"), ("0x25b6", "A2 / A16"), 12),

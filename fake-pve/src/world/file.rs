@@ -1,7 +1,7 @@
 //! The world as the configuration files of a node: which file shows which state, as Proxmox writes it.
 //!
 //! Paths are absolute (`/etc/pve/storage.cfg`) or beneath `/etc/pve` (`storage.cfg`). A behaviour that keeps state in a
-//! place of its own adds the file here, so that recorded files can be held against it; [`crate::import_etc`] is the other
+//! place of its own adds the file here, so that recorded files can be held against it; [`mod@crate::import_etc`] is the other
 //! direction.
 
 mod documents;

@@ -398,7 +398,7 @@ impl Plugin {
 pub fn folder(storage: &Storage, content: &str) -> String {
     let own = storage.option("content-dirs").unwrap_or_default();
     let own = own.split(',').filter_map(|entry| entry.trim().split_once('='));
-    if let Some((_, folder)) = own.filter(|(kind, _)| *kind == content).last() {
+    if let Some((_, folder)) = own.rev().find(|(kind, _)| *kind == content) {
         return folder.trim_matches('/').to_string();
     }
     match content {

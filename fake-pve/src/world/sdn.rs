@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 use super::World;
 use super::document::Collection;
 
+/// Addresses of one network, and what is known of each.
+pub type Addresses = BTreeMap<String, Map<String, Value>>;
+
 /// Paths of collections that are applied together; whatever lies beneath them belongs to them.
 const APPLIED: [&str; 6] = [
     "/cluster/sdn/controllers",
@@ -33,7 +36,7 @@ pub struct Sdn {
     /// Token of whoever holds the lock of the configuration.
     pub lock: Option<String>,
     /// Addresses of the built-in IPAM by zone, network (`10.0.0.0/24`) and address: what is known of each.
-    pub addresses: BTreeMap<String, BTreeMap<String, BTreeMap<String, Map<String, Value>>>>,
+    pub addresses: BTreeMap<String, BTreeMap<String, Addresses>>,
 }
 
 impl Sdn {

@@ -119,7 +119,8 @@ impl World {
             ));
         }
         let makes = |key: &str| storage.option(key).as_deref() != Some("0");
-        if !exists && !(makes("mkdir") && makes("create-base-path")) {
+        let made = makes("mkdir") && makes("create-base-path");
+        if !exists && !made {
             return Err(format!(
                 "unable to activate storage '{id}' - directory '{path}' does not exist or is unreachable"
             ));

@@ -1,4 +1,4 @@
-//! Tasks as they are remembered: identifier, log and end. What a running one will still do is in [`crate::work`].
+//! Tasks as they are remembered: identifier, log and end. What a running one will still do is in `work`.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,6 +12,7 @@ async fn anybody_gets_the_document_and_it_is_the_catalogue() {
     let pve = FakePve::builder().start().await.expect("a cluster");
     let nobody = Api::anonymous(&pve);
     let url = format!("{}/pve-docs/api-viewer/apidoc.js", pve.url());
+    #[expect(clippy::disallowed_methods, reason = "a test's own request to the fake")]
     let document = nobody.http.get(url).send().await.expect("an answer").text().await.expect("text");
     let facts = import::to_jsonl(&import::read(&document, Wanted::Facts).expect("the official form"));
     let imported = Catalog::imported(&facts).expect("sound facts");

@@ -115,7 +115,7 @@ fn check_level(level: &str, disks: usize) -> Result<(), Failure> {
     let least = LEAST.iter().find(|(known, _)| *known == level).map_or(1, |(_, least)| *least);
     let refuse = |text: String| Err(Failure::die(text));
     match level {
-        "raid10" if disks % 2 != 0 => refuse("raid10 needs an even number of disks".into()),
+        "raid10" if !disks.is_multiple_of(2) => refuse("raid10 needs an even number of disks".into()),
         "single" if disks > 1 => refuse("please give only one disk for single disk mode".into()),
         _ if disks < least => refuse(format!("{level} needs at least {least} disks")),
         _ => Ok(()),
