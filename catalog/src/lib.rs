@@ -11,7 +11,7 @@
 //! - [`permission`]: who may call a method, and who holds what. [`upid`]: task identifiers.
 //! - [`json_schema`]: facts -> JSON Schema of a tool. [`example`]: the smallest call that works.
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
-//! - [`verify`]: parameters against a schema, in Proxmox's wording. [`format`]: formats by name. [`property`]: property
+//! - [`verify`]: parameters against a schema, in Proxmox's wording. [`mod@format`]: formats by name. [`property`]: property
 //!   strings. [`pattern`]: Perl patterns in a linear-time engine.
 //! - [`import`]: `apidoc.js` -> facts; [`texts`]: what may be kept of its texts; [`document`]: facts -> `apidoc.js`.
 //!   [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields hold secrets. [`encode`]: both -> stored form.

@@ -136,25 +136,6 @@ async fn what_cannot_be_reached_by_a_signal_may_go_on_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_ends_the_command() {
-    let Some(sshd) = Sshd::start() else { return };
-    let client = Arc::new(sshd.client());
-    let (ready, ended) = (sshd.fifo("ready"), sshd.fifo("ended"));
-    let script = format!(
-        "trap 'echo gone > {0}; exit' TERM; echo up > {1}; sleep 1000 & wait",
-        ended.display(),
-        ready.display()
-    );
-    let running = tokio::spawn({
-        let client = client.clone();
-        async move { client.sh(&script).await.map(drop) }
-    });
-    line(ready).await;
-    running.abort();
-    assert_eq!(line(ended).await, "gone\n");
-}
-
-#[tokio::test]
 async fn output_that_is_held_open_is_not_waited_for() {
     let Some(sshd) = Sshd::start() else { return };
     let clock = Arc::new(HandClock::default());

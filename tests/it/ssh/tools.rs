@@ -10,7 +10,6 @@ use pvemcp::server::Server;
 use pvemcp::tools::Ctx;
 use pvemcp::tools::context::{Caller, Performed};
 
-use super::running::line;
 use super::sshd::{Sshd, command, node};
 use crate::scripted::{self, Scripted};
 use crate::served::{cluster, everything, settings};
@@ -67,28 +66,6 @@ async fn a_mask_is_not_written_back() {
     ctx.ssh(stars, false).await.expect("an ordinary line of stars");
     let search = SshCommand::run("test", node(), ["grep", "-c", "[REDACTED]", "/etc/hostname"], Effect::Reads);
     ctx.ssh(search.expect("plain"), false).await.expect("a read writes nothing");
-}
-
-#[tokio::test]
-async fn a_caller_that_cancels_and_a_server_that_stops() {
-    let Some(sshd) = Sshd::start() else { return };
-    for stop in [false, true] {
-        let caller = Caller::default();
-        let cancel = caller.cancel.clone();
-        let (_scripted, ctx) = context(&sshd, everything(), caller).await;
-        let [ready, ended] = ["ready", "ended"].map(|name| sshd.fifo(&format!("{name}{stop}")));
-        let trap = format!("trap 'echo gone > {}; exit' TERM", ended.display());
-        let script = format!("{trap}; echo up > {}; sleep 1000 & wait", ready.display());
-        let argv = ["sh", "-c", &script];
-        let (fault, ()) = tokio::join!(ctx.ssh(command(&argv), false), async {
-            line(ready).await;
-            if stop { ctx.server().shutdown().cancel() } else { cancel.cancel() }
-        });
-        let fault = fault.expect_err("it was cancelled");
-        assert_eq!(fault.code, Code::Cancelled);
-        assert!(fault.hint.is_some_and(|hint| hint.contains("may go on")));
-        assert_eq!(line(ended).await, "gone\n");
-    }
 }
 
 #[tokio::test]
