@@ -10,6 +10,7 @@ mod command_line;
 mod config;
 mod gates;
 mod generic;
+mod guest_config;
 mod house;
 mod http;
 mod policy;
