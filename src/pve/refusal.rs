@@ -226,7 +226,12 @@ const WORDS: [(&[&str], Code, &str); 26] = [
         "HA groups are gone since Proxmox VE 9: use the methods under /cluster/ha/rules",
     ),
     (
-        &["detected modified configuration", "checksum mismatch (file change"],
+        &["detected modified configuration"],
+        Code::Conflict,
+        "somebody changed it meanwhile: read it again, decide again, send the new digest",
+    ),
+    (
+        &["checksum mismatch (file change"],
         Code::Conflict,
         "somebody changed it meanwhile: read it again, decide again, send the new digest",
     ),
