@@ -219,7 +219,7 @@ fn not_supported(said: &Said) -> Fault {
 }
 
 /// Words on the wire, in lower case, to what they mean. The first that is found decides.
-const WORDS: [(&[&str], Code, &str); 26] = [
+const WORDS: [(&[&str], Code, &str); 27] = [
     (
         &["ha groups have been migrated to rules"],
         Code::NotSupported,
