@@ -210,7 +210,7 @@ async fn errors_carry_the_advice_that_belongs_to_them() {
     let closed = served::alone(Access::default());
     let start =
         json!({"method": "PUT", "path": "/nodes/pve1/qemu/100/resize", "params": {"disk": "scsi0", "size": "1G"}});
-    let fault = fails(&closed, "pve_api_write", start, "unknown_tool").await;
+    let fault = fails(&closed, "pve_api_write", start, "gate_closed").await;
     assert!(fault["advice"].is_null());
 }
 
