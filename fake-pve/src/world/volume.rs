@@ -152,7 +152,7 @@ impl World {
         }
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
         let size = if blocks { new.size.max(1).div_ceil(EXTENT).saturating_mul(EXTENT) } else { new.size };
-        if plugin == "lvm" && self.storages.get(new.storage).is_none_or(|found| found.full.is_none()) {
+        if plugin == "lvm" && self.storages.get(new.storage).is_none_or(|found| found.full.is_none_or(|times| times == 0)) {
             let free = self.free_bytes(node, new.storage);
             if size > free {
                 return Err(format!("not enough free space ({} < {})", free >> 10, size >> 10));
@@ -214,9 +214,10 @@ impl World {
     /// # Errors
     /// It is full.
     pub(crate) fn find_room(&mut self, storage: &str, volid: &str) -> Result<(), String> {
-        let Some(found) = self.storages.get_mut(storage) else { return Ok(()) };
-        let Some(times) = found.full.filter(|times| *times > 0) else { return Ok(()) };
-        found.full = Some(if times == u32::MAX { times } else { times - 1 });
+        if !self.meets_full(storage) {
+            return Ok(());
+        }
+        let Some(found) = self.storages.get(storage) else { return Ok(()) };
         let option = |key: &str| found.option(key).unwrap_or_default();
         let name = volid.rsplit(['/', ':']).next().unwrap_or_default();
         let (group, pool) = (option("vgname"), option("pool"));
@@ -236,6 +237,20 @@ impl World {
                 format!("unable to create image: qemu-img: {path}: No space left on device")
             }
         })
+    }
+
+    /// Whether a file has room on a storage. One that is said to be full counts the question.
+    pub(crate) fn has_room(&mut self, node: &str, storage: &str, bytes: u64) -> bool {
+        !self.meets_full(storage) && bytes <= self.free_bytes(node, storage)
+    }
+
+    fn meets_full(&mut self, storage: &str) -> bool {
+        let Some(times) = self.storages.get_mut(storage).and_then(|found| found.full.as_mut()) else { return false };
+        let left = *times;
+        if left != u32::MAX {
+            *times = left.saturating_sub(1);
+        }
+        left > 0
     }
 
     /// Bytes that are left on a storage.
