@@ -10,6 +10,7 @@ mod client;
 mod cluster;
 mod console;
 mod disks;
+mod faults;
 mod fetch;
 mod firewall;
 mod generic;
