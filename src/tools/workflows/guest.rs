@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use super::report::Report;
+use super::rights;
 use super::reading::{foreign_of, is_on, number, percent, rows, text, whole};
 use crate::error::{Code, Fault};
 use crate::tools::Ctx;
@@ -162,6 +164,17 @@ pub async fn all(ctx: &Ctx) -> Result<Vec<Guest>, Fault> {
     let rows = rows(ctx, "/cluster/resources", &[], &[("type", "vm")]).await?;
     let mut guests: Vec<Guest> = rows.iter().filter_map(Guest::of).collect();
     guests.sort_by_key(|guest| guest.vmid);
+    Ok(guests)
+}
+
+/// Every guest for a section of a report, which says when the account may not see all of them.
+///
+/// # Errors
+/// What ends the whole check.
+pub async fn seen(ctx: &Ctx, report: &mut Report, section: &'static str) -> Result<Vec<Guest>, Fault> {
+    let read = all(ctx).await;
+    let Some(guests) = report.taken(section, "", read)? else { return Ok(Vec::new()) };
+    rights::require(ctx, report, section, "/vms", &["VM.Audit"]).await?;
     Ok(guests)
 }
 

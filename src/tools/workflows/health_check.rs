@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::node::{self, Node};
 use super::reading::{each, foreign, foreign_of, is_on, moment, percent, rows, text, whole};
 use super::report::{self, Report, Severity};
-use super::{reads, storage};
+use super::{reads, rights, storage};
 use crate::error::{Code, Fault};
 use crate::tools::{Ctx, Given, Parameter, Reply, Tool};
 
@@ -44,8 +44,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     });
     let most = |name: &str| thresholds[name].as_f64().unwrap_or(100.0);
     let mut report = Report::new(&SECTIONS, thresholds.clone(), LIMITS);
-    let listed = node::all(ctx).await;
-    let nodes = report.taken("nodes", "", listed)?.unwrap_or_default();
+    let nodes = node::seen(ctx, &mut report, "nodes").await?;
     look_at_nodes(&mut report, &nodes, most("memory_percent"), most("rootfs_percent"));
     quorum(ctx, &mut report).await?;
     storages(ctx, &mut report, most("storage_percent")).await?;
@@ -100,8 +99,7 @@ async fn quorum(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
 }
 
 async fn storages(ctx: &Ctx, report: &mut Report, most: f64) -> Result<(), Fault> {
-    let read = storage::all(ctx).await;
-    for storage in report.taken("storage", "", read)?.unwrap_or_default() {
+    for storage in storage::seen(ctx, report, "storage").await? {
         if !storage.available {
             report.found("storage", Severity::Critical, "storage_unavailable", storage.place(), "it cannot be reached");
         } else if let Some(used) = storage.used_percent().filter(|used| *used >= most) {
@@ -135,6 +133,7 @@ async fn services(ctx: &Ctx, report: &mut Report, online: &[Node]) -> Result<(),
 async fn tasks(ctx: &Ctx, report: &mut Report, online: &[Node], hours: f64) -> Result<(), Fault> {
     let time = node::time(ctx, online).await;
     let Some(now) = report.taken("tasks", "", time)? else { return Ok(()) };
+    rights::require(ctx, report, "tasks", "/nodes", &["Sys.Audit"]).await?;
     let since = (now - (hours * 3600.0) as i64).to_string();
     let params = [("errors", "1"), ("limit", MOST_TASKS), ("since", since.as_str())];
     let read = each(online, |node| node.rows(ctx, "/tasks", &params)).await;

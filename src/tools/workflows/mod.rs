@@ -3,23 +3,24 @@
 //! What they share has a file of its own: [`reading`] asks for data and says it in plain forms, [`guest`] and [`node`] are rows of
 //! the lists, [`report`] is what a check found and what it could not see, [`steps`] is what a provisioning did and did not.
 
-// pub mod backup_coverage;
-// pub mod capacity_report;
-// pub mod find_guest;
+pub mod backup_coverage;
+pub mod capacity_report;
+pub mod find_guest;
 // pub mod get_task_log_tail;
-// mod growth;
+mod growth;
 mod guest;
 // pub mod guest_power;
 pub mod health_check;
 // pub mod list_guest_snapshots;
-// mod network;
+mod network;
 mod node;
 // pub mod overview;
 // pub mod provision_lxc;
 // pub mod provision_vm_from_template;
 mod reading;
 mod report;
-// pub mod security_audit;
+mod rights;
+pub mod security_audit;
 // pub mod snapshot_guest;
 // mod steps;
 mod storage;
@@ -44,9 +45,9 @@ const LONGEST_WAIT: i64 = crate::tools::arguments::LONGEST_WAIT as i64;
 /// All of them, in the order of their names.
 pub fn all() -> Vec<Tool> {
     vec![
-        // backup_coverage::tool(),
-        // capacity_report::tool(),
-        // find_guest::tool(),
+        backup_coverage::tool(),
+        capacity_report::tool(),
+        find_guest::tool(),
         // get_task_log_tail::tool(),
         // guest_power::tool(),
         health_check::tool(),
@@ -54,7 +55,7 @@ pub fn all() -> Vec<Tool> {
         // overview::tool(),
         // provision_lxc::tool(),
         // provision_vm_from_template::tool(),
-        // security_audit::tool(),
+        security_audit::tool(),
         // snapshot_guest::tool(),
         // wait_task::tool(),
     ]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::reading::{data, number, rows, text, whole};
+use super::report::Report;
 use crate::error::{Code, Fault};
 use crate::tools::Ctx;
 
@@ -19,8 +20,6 @@ pub struct Node {
     pub memory_used: f64,
     pub rootfs: f64,
     pub rootfs_used: f64,
-    /// Seconds.
-    pub uptime: i64,
 }
 
 impl Node {
@@ -35,7 +34,6 @@ impl Node {
             memory_used: figure("mem"),
             rootfs: figure("maxdisk"),
             rootfs_used: figure("disk"),
-            uptime: whole(row, "uptime").unwrap_or_default(),
         })
     }
 
@@ -63,6 +61,21 @@ impl Node {
 pub async fn all(ctx: &Ctx) -> Result<Vec<Node>, Fault> {
     let mut nodes: Vec<Node> = rows(ctx, "/nodes", &[], &[]).await?.iter().filter_map(Node::of).collect();
     nodes.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(nodes)
+}
+
+/// Every node for a section of a report, which says when the account sees no figures of one.
+///
+/// # Errors
+/// What ends the whole check.
+pub async fn seen(ctx: &Ctx, report: &mut Report, section: &'static str) -> Result<Vec<Node>, Fault> {
+    let read = all(ctx).await;
+    let nodes = report.taken(section, "", read)?.unwrap_or_default();
+    for node in nodes.iter().filter(|node| node.online && node.memory == 0.0) {
+        let fault = Fault::new(Code::Forbidden, format!("the account sees no figures of node {}", node.name))
+            .hint(format!("it needs Sys.Audit on /nodes/{}", node.name));
+        report.taken::<()>(section, &node.name, Err(fault))?;
+    }
     Ok(nodes)
 }
 

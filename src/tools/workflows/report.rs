@@ -204,7 +204,8 @@ impl Report {
         let thresholds = self.thresholds.iter().map(|(name, value)| format!("{name} {value}"));
         told.push(format!("thresholds: {}", thresholds.collect::<Vec<_>>().join(", ")));
         if !self.limits.is_empty() {
-            told.push(format!("not seen by this check: {}", self.limits.join("; ")));
+            told.push("not seen by this check:".into());
+            told.extend(self.limits.iter().map(|limit| format!("  {limit}")));
         }
         text::screen(told)
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::report::Report;
+use super::rights;
 use super::reading::{is_on, number, percent, rows, size, text};
 use crate::error::Fault;
 use crate::tools::Ctx;
@@ -83,5 +85,16 @@ pub async fn all(ctx: &Ctx) -> Result<Vec<Storage>, Fault> {
         key(one).cmp(&key(other))
     });
     storages.dedup_by(|later, earlier| later.shared && earlier.shared && later.name == earlier.name);
+    Ok(storages)
+}
+
+/// Every storage for a section of a report, which says when the account may not see all of them.
+///
+/// # Errors
+/// What ends the whole check.
+pub async fn seen(ctx: &Ctx, report: &mut Report, section: &'static str) -> Result<Vec<Storage>, Fault> {
+    let read = all(ctx).await;
+    let Some(storages) = report.taken(section, "", read)? else { return Ok(Vec::new()) };
+    rights::require(ctx, report, section, "/storage", &["Datastore.Audit", "Datastore.AllocateSpace"]).await?;
     Ok(storages)
 }

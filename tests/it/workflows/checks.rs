@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{as_reader, still, text, with_checker};
 use crate::served::{done, fails};
 
-const CHECKS: &[&str] = &["pve_health_check"];
+const CHECKS: &[&str] = &["pve_health_check", "pve_backup_coverage", "pve_capacity_report", "pve_security_audit"];
 
 #[derive(Deserialize)]
 struct Troubles {

@@ -1,10 +1,12 @@
 //! The workflows, each against the fake cluster over HTTPS, in process.
 
 mod checks;
+mod finding;
 
 use std::sync::Arc;
 
 use fake_pve::{FakePve, Mode, Scenario};
+use pve_catalog::permission::Role;
 use pvemcp::config::{Connection, Credentials, Tls};
 use pvemcp::server::Server;
 use serde_json::Value;
@@ -35,8 +37,8 @@ fn with_checker(fake: &FakePve) -> Arc<Server> {
             root.tokens.clear();
         }
         let (id, secret) = CHECKER;
-        let privileges = ["Sys.Audit", "Sys.Modify", "Datastore.Audit", "VM.Audit", "Pool.Audit", "VM.GuestAgent.Audit"];
-        access.config.roles.insert("Checks".into(), privileges.map(String::from).into());
+        let privileges = ["Sys.Audit", "Sys.Modify", "Datastore.Audit", "VM.Audit", "VM.Backup", "VM.GuestAgent.Audit"];
+        access.config.roles.insert("Checks".into(), Role { privileges: privileges.map(String::from).into() });
         access.add_token(id, secret, true);
         access.grant("/", "checker@pve", "Checks");
         access.grant_token("/", id, "Checks");
