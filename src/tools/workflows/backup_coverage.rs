@@ -57,6 +57,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     guests.retain(|guest| templates || !guest.template);
     let (jobs, covered) = jobs(ctx, &mut report).await?;
     let backups = backups(ctx, &mut report).await?;
+    let sees_all = sees_all(ctx, &mut report).await?;
     if let Some(now) = now {
         rights::require(ctx, &mut report, "tasks", "/nodes", &["Sys.Audit"]).await?;
         failures(ctx, &mut report, &nodes, now - task_days * DAY).await?;
@@ -68,7 +69,9 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
             report.found("jobs", Severity::Warning, "guest_without_job", guest.to_string(), "no job that is switched on backs it up");
         }
         let newest = backups.get(&guest.vmid);
-        judge(&mut report, guest, newest, now, max_age);
+        if newest.is_some() || sees_all {
+            judge(&mut report, guest, newest, now, max_age);
+        }
         told.push(row(guest, own, newest, now));
     }
     let with_job = guests.iter().filter(|guest| covered.contains_key(&guest.vmid)).count();
@@ -145,8 +148,6 @@ async fn jobs(ctx: &Ctx, report: &mut Report) -> Result<(Vec<Value>, BTreeMap<u3
 /// The newest backup of each guest, over every storage that may hold one.
 async fn backups(ctx: &Ctx, report: &mut Report) -> Result<BTreeMap<u32, Backup>, Fault> {
     let storages = storage::seen(ctx, report, "backups").await?;
-    // Proxmox leaves the backups out that the account may not make.
-    rights::require(ctx, report, "backups", "/vms", &["VM.Backup"]).await?;
     let (reached, silent): (Vec<Storage>, Vec<Storage>) =
         storages.into_iter().filter(|storage| storage.holds("backup")).partition(|storage| storage.available);
     for storage in silent {
@@ -172,6 +173,17 @@ async fn backups(ctx: &Ctx, report: &mut Report) -> Result<BTreeMap<u32, Backup>
         }
     }
     Ok(newest)
+}
+
+/// Whether the account sees every backup: Proxmox leaves those out of the list that it may not restore, without a word.
+async fn sees_all(ctx: &Ctx, report: &mut Report) -> Result<bool, Fault> {
+    let manages = rights::has_any(ctx, "/storage", &["Datastore.Allocate"]).await;
+    if report.taken("backups", "/storage", manages)? == Some(true) {
+        return Ok(true);
+    }
+    let uses = rights::require(ctx, report, "backups", "/storage", &["Datastore.AllocateSpace"]).await?;
+    let backs_up = rights::require(ctx, report, "backups", "/vms", &["VM.Backup"]).await?;
+    Ok(uses && backs_up)
 }
 
 /// Backups that failed and were not done again since.

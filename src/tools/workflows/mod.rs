@@ -6,15 +6,15 @@
 pub mod backup_coverage;
 pub mod capacity_report;
 pub mod find_guest;
-// pub mod get_task_log_tail;
+pub mod get_task_log_tail;
 mod growth;
 mod guest;
 // pub mod guest_power;
 pub mod health_check;
-// pub mod list_guest_snapshots;
+pub mod list_guest_snapshots;
 mod network;
 mod node;
-// pub mod overview;
+pub mod overview;
 // pub mod provision_lxc;
 // pub mod provision_vm_from_template;
 mod reading;
@@ -24,7 +24,7 @@ pub mod security_audit;
 // pub mod snapshot_guest;
 // mod steps;
 mod storage;
-// pub mod wait_task;
+pub mod wait_task;
 
 use std::borrow::Cow;
 
@@ -48,16 +48,16 @@ pub fn all() -> Vec<Tool> {
         backup_coverage::tool(),
         capacity_report::tool(),
         find_guest::tool(),
-        // get_task_log_tail::tool(),
+        get_task_log_tail::tool(),
         // guest_power::tool(),
         health_check::tool(),
-        // list_guest_snapshots::tool(),
-        // overview::tool(),
+        list_guest_snapshots::tool(),
+        overview::tool(),
         // provision_lxc::tool(),
         // provision_vm_from_template::tool(),
         security_audit::tool(),
         // snapshot_guest::tool(),
-        // wait_task::tool(),
+        wait_task::tool(),
     ]
 }
 

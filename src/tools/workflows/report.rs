@@ -56,7 +56,7 @@ pub struct Report {
 }
 
 /// Faults after which nothing else can be read either: they are the answer, not a gap in it.
-fn ends_everything(code: Code) -> bool {
+pub fn ends_everything(code: Code) -> bool {
     use Code::{
         Cancelled, TlsFingerprintMismatch, TlsUntrusted, TwoFactor, Unauthenticated, UnexpectedRedirect, Unreachable,
     };
