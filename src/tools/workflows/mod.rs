@@ -9,7 +9,7 @@ pub mod find_guest;
 pub mod get_task_log_tail;
 mod growth;
 mod guest;
-// pub mod guest_power;
+pub mod guest_power;
 pub mod health_check;
 pub mod list_guest_snapshots;
 mod network;
@@ -21,7 +21,7 @@ mod reading;
 mod report;
 mod rights;
 pub mod security_audit;
-// pub mod snapshot_guest;
+pub mod snapshot_guest;
 // mod steps;
 mod storage;
 pub mod wait_task;
@@ -49,14 +49,14 @@ pub fn all() -> Vec<Tool> {
         capacity_report::tool(),
         find_guest::tool(),
         get_task_log_tail::tool(),
-        // guest_power::tool(),
+        guest_power::tool(),
         health_check::tool(),
         list_guest_snapshots::tool(),
         overview::tool(),
         // provision_lxc::tool(),
         // provision_vm_from_template::tool(),
         security_audit::tool(),
-        // snapshot_guest::tool(),
+        snapshot_guest::tool(),
         wait_task::tool(),
     ]
 }

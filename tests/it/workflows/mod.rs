@@ -2,6 +2,7 @@
 
 mod checks;
 mod finding;
+mod guests;
 
 use std::sync::Arc;
 
