@@ -96,6 +96,14 @@ impl Guest {
         })
     }
 
+    /// One that was just made and is on no list yet.
+    pub fn new(vmid: u32, kind: Kind, node: &str) -> Guest {
+        let (name, lock, pool, tags) = Default::default();
+        let (cpus, cpu, memory, memory_used, disk) = Default::default();
+        let (node, status, template) = (node.to_string(), "unknown".to_string(), false);
+        Guest { vmid, kind, node, name, status, tags, template, lock, pool, cpus, cpu, memory, memory_used, disk }
+    }
+
     /// Whether it is on.
     pub fn runs(&self) -> bool {
         self.status == "running"

@@ -15,14 +15,14 @@ pub mod list_guest_snapshots;
 mod network;
 mod node;
 pub mod overview;
-// pub mod provision_lxc;
-// pub mod provision_vm_from_template;
+pub mod provision_lxc;
+pub mod provision_vm_from_template;
 mod reading;
 mod report;
 mod rights;
 pub mod security_audit;
 pub mod snapshot_guest;
-// mod steps;
+mod steps;
 mod storage;
 pub mod wait_task;
 
@@ -53,8 +53,8 @@ pub fn all() -> Vec<Tool> {
         health_check::tool(),
         list_guest_snapshots::tool(),
         overview::tool(),
-        // provision_lxc::tool(),
-        // provision_vm_from_template::tool(),
+        provision_lxc::tool(),
+        provision_vm_from_template::tool(),
         security_audit::tool(),
         snapshot_guest::tool(),
         wait_task::tool(),

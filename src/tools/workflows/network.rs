@@ -1,13 +1,17 @@
 //! Addresses of guests: what the agent of a VM or the interfaces of a container say, and what the configuration fixes.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::guest::{Guest, Kind};
 use super::reading::{foreign, text};
-use crate::error::Fault;
+use crate::error::{Code, Fault};
 use crate::tools::Ctx;
+
+/// Between two questions for an address.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// One address of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +89,33 @@ pub fn best<'a>(addresses: &'a [Address], mac: Option<&str>) -> Option<&'a Addre
     let real = || addresses.iter().filter(|address| address.is_real());
     let own = || real().filter(|address| mac.is_some() && address.mac.as_deref() == mac);
     own().find(|address| address.ip.is_ipv4()).or_else(|| own().next()).or_else(|| real().find(|a| a.ip.is_ipv4())).or_else(|| real().next())
+}
+
+/// Waits until a guest has an address to reach it by, at most until a moment of the cluster's clock; `None` when it got none.
+///
+/// # Errors
+/// What its agent or interfaces said last.
+pub async fn awaited(ctx: &Ctx, guest: &Guest, mac: Option<&str>, until: Duration) -> Result<Option<Address>, Fault> {
+    let (clock, cancel) = (ctx.cluster().clock.clone(), ctx.cancelled_by_caller());
+    loop {
+        let asked = live(ctx, guest).await;
+        if let Some(address) = asked.as_ref().ok().and_then(|all| best(all, mac)) {
+            return Ok(Some(address.clone()));
+        }
+        let left = until.saturating_sub(clock.now());
+        let gone = match &asked {
+            Err(fault) => !matches!(fault.code, Code::AgentNotRunning | Code::AgentTimeout | Code::GuestNotRunning),
+            Ok(_) => false,
+        };
+        if left.is_zero() || gone {
+            return asked.map(|_| None);
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return asked.map(|_| None),
+            () = clock.sleep(PAUSE.min(left)) => {}
+        }
+    }
 }
 
 #[cfg(test)]

@@ -79,6 +79,21 @@ pub async fn seen(ctx: &Ctx, report: &mut Report, section: &'static str) -> Resu
     Ok(nodes)
 }
 
+/// Whether a node is there and answers.
+///
+/// # Errors
+/// `not_found` with the nodes that there are; `node_unreachable`.
+pub fn standing(nodes: &[Node], name: &str) -> Result<(), Fault> {
+    match nodes.iter().find(|node| node.name == name) {
+        Some(node) if node.online => Ok(()),
+        Some(_) => Err(Fault::new(Code::NodeUnreachable, format!("node {name} is offline")).hint("nothing was sent")),
+        None => {
+            let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+            Err(Fault::new(Code::NotFound, "no node has this name").hint(format!("the nodes are {}", names.join(", "))))
+        }
+    }
+}
+
 /// The time of the cluster in seconds since 1970: that of the first node that tells it. This server's own clock may differ.
 ///
 /// # Errors

@@ -14,6 +14,8 @@ pub struct Storage {
     pub name: String,
     pub node: String,
     pub shared: bool,
+    /// The other nodes that have a shared one.
+    pub also_on: Vec<String>,
     /// `dir`, `lvmthin` …
     pub plugin: String,
     pub content: Vec<String>,
@@ -31,6 +33,7 @@ impl Storage {
             name: text(row, "storage")?.to_string(),
             node: text(row, "node")?.to_string(),
             shared: is_on(row, "shared"),
+            also_on: Vec::new(),
             plugin: text(row, "plugintype").unwrap_or_default().to_string(),
             content: content.split(',').filter(|kind| !kind.is_empty()).map(str::to_string).collect(),
             available: text(row, "status") == Some("available"),
@@ -42,6 +45,11 @@ impl Storage {
     /// `pve1/local`; a shared one has no node.
     pub fn place(&self) -> String {
         if self.shared { self.name.clone() } else { format!("{}/{}", self.node, self.name) }
+    }
+
+    /// Whether a node has it.
+    pub fn is_on(&self, node: &str) -> bool {
+        self.node == node || self.also_on.iter().any(|other| other == node)
     }
 
     /// How full it is, in per cent.
@@ -84,7 +92,13 @@ pub async fn all(ctx: &Ctx) -> Result<Vec<Storage>, Fault> {
         let key = |storage: &Storage| (storage.name.clone(), storage.shared && !storage.available, storage.node.clone());
         key(one).cmp(&key(other))
     });
-    storages.dedup_by(|later, earlier| later.shared && earlier.shared && later.name == earlier.name);
+    storages.dedup_by(|later, earlier| {
+        let same = later.shared && earlier.shared && later.name == earlier.name;
+        if same && later.available {
+            earlier.also_on.push(later.node.clone());
+        }
+        same
+    });
     Ok(storages)
 }
 

@@ -3,6 +3,7 @@
 mod checks;
 mod finding;
 mod guests;
+mod provisioning;
 
 use std::sync::Arc;
 
@@ -52,10 +53,13 @@ fn with_checker(fake: &FakePve) -> Arc<Server> {
 
 /// A server with every gate open that may do everything.
 fn as_root(fake: &FakePve) -> Arc<Server> {
+    served::server(served::settings(connection(fake, root_token(fake)), served::everything()))
+}
+
+fn root_token(fake: &FakePve) -> Credentials {
     let given = fake.credentials();
     let id = format!("root@pam!{}", given.token_name);
-    let credentials = Credentials::Token { id, secret: given.token_secret.clone().into() };
-    served::server(served::settings(connection(fake, credentials), served::everything()))
+    Credentials::Token { id, secret: given.token_secret.clone().into() }
 }
 
 /// The same with the token that may only read.
