@@ -1,5 +1,6 @@
 //! New guests in steps: what was done, what was created, what remains; nothing deleted, nothing taken over.
 
+use fake_pve::world::Volume;
 use fake_pve::{FakePve, Scenario};
 use serde_json::{Value, json};
 
@@ -11,6 +12,15 @@ const TEMPLATE: &str = "local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst";
 /// The default cluster; its template has an agent and a cloud-init drive.
 fn with_template() -> Scenario {
     let mut scenario = Scenario::cluster();
+    let drive = Volume {
+        volid: "local-lvm:vm-9000-cloudinit".into(),
+        content: "images".into(),
+        format: "raw".into(),
+        size: 4 << 20,
+        vmid: Some(9000),
+        ..Volume::default()
+    };
+    scenario.world.put_volume("pve1", drive);
     if let Some(template) = scenario.world.guests.get_mut(&9000) {
         template.config.insert("agent".into(), json!("1"));
         template.config.insert("ide2".into(), json!("local-lvm:vm-9000-cloudinit,media=cdrom"));
@@ -40,7 +50,7 @@ async fn a_container_from_a_template_to_its_address() {
     let arguments = json!({
         "hostname": "wiki", "ostemplate": TEMPLATE, "node": "pve1", "memory": "1024", "cores": 2, "disk_gib": 6,
         "tags": "docs", "nesting": true, "password": "correct horse battery", "firewall": "1",
-        "ssh_public_keys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHJlaGVhcnNhbHJlaGVhcnNhbHJlaGVhcnNhbHJlaGVhcnM= me"],
+        "ssh_public_keys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f me"],
     });
     let made = done(&server, "pve_provision_lxc", arguments).await;
     assert_eq!(statuses(&made), ["template done", "create done", "start done", "address done"], "{made}");
