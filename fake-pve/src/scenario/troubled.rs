@@ -21,7 +21,8 @@ impl Scenario {
         let mut scenario = Scenario::cluster();
         let world = &mut scenario.world;
         for node in world.nodes.values_mut() {
-            let subscription = json!({"status": "active", "level": "c", "productname": "Proxmox VE Community Subscription"});
+            let subscription =
+                json!({"status": "active", "level": "c", "productname": "Proxmox VE Community Subscription"});
             node.state.insert("subscription".into(), subscription);
         }
         let factor = json!({"id": "totp:1", "type": "totp", "description": "authenticator", "created": 1_700_000_000});

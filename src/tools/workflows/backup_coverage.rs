@@ -20,8 +20,11 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::flag("templates", "count templates too"),
 ];
 
-const LIMITS: &[&str] =
-    &["whether a backup can be restored", "backups on storages that this cluster does not know", "replicas and snapshots"];
+const LIMITS: &[&str] = &[
+    "whether a backup can be restored",
+    "backups on storages that this cluster does not know",
+    "replicas and snapshots",
+];
 
 const DAY: i64 = 86_400;
 
@@ -44,8 +47,7 @@ struct Backup {
 }
 
 async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
-    let (max_age, task_days) =
-        (given.integer("max_age_days").unwrap_or(7), given.integer("task_days").unwrap_or(7));
+    let (max_age, task_days) = (given.integer("max_age_days").unwrap_or(7), given.integer("task_days").unwrap_or(7));
     let thresholds = json!({"max_age_days": max_age, "task_days": task_days});
     let mut report = Report::new(&["guests", "jobs", "backups", "tasks"], thresholds, LIMITS);
     let nodes = node::all(ctx).await;
@@ -66,7 +68,13 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     for guest in &guests {
         let own = covered.get(&guest.vmid).cloned().unwrap_or_default();
         if own.is_empty() {
-            report.found("jobs", Severity::Warning, "guest_without_job", guest.to_string(), "no job that is switched on backs it up");
+            report.found(
+                "jobs",
+                Severity::Warning,
+                "guest_without_job",
+                guest.to_string(),
+                "no job that is switched on backs it up",
+            );
         }
         let newest = backups.get(&guest.vmid);
         if newest.is_some() || sees_all {

@@ -6,9 +6,9 @@ use super::growth::{self, Growth};
 use super::guest::{self, Guest};
 use super::node::{self, Node};
 use super::reading::{answer, each, number, percent, size};
+use super::reads;
 use super::report::{self, Report, Severity};
 use super::storage::{self, Storage};
-use super::reads;
 use crate::error::{Code, Fault};
 use crate::tools::{Ctx, Given, Parameter, Reply, Tool};
 
@@ -118,12 +118,18 @@ impl Load {
         let checks = [
             ("node_memory", self.memory_percent, "memory_percent", "of its memory is in use"),
             ("node_rootfs", self.rootfs_percent, "rootfs_percent", "of its root file system is in use"),
-            ("memory_overcommitted", self.memory_given, "memory_overcommit_percent", "of its memory is given to guests"),
+            (
+                "memory_overcommitted",
+                self.memory_given,
+                "memory_overcommit_percent",
+                "of its memory is given to guests",
+            ),
             ("cpu_overcommitted", self.cpus_given, "cpu_overcommit_percent", "of its processors are given to guests"),
         ];
         for (check, has, threshold, says) in checks {
             // Overcommitment begins above its threshold; use counts from it on.
-            let over = has.filter(|has| *has > most(threshold) || (*has == most(threshold) && check.starts_with("node")));
+            let over =
+                has.filter(|has| *has > most(threshold) || (*has == most(threshold) && check.starts_with("node")));
             if let Some(has) = over {
                 report.found("nodes", Severity::Warning, check, &node.name, format!("{has} % {says}"));
             }
@@ -168,7 +174,9 @@ async fn look_at_storages(
         if let Some(record) = report.taken("growth", &storage.place(), read)? {
             let growth = course(&record.data, storage);
             add_growth(&mut row, growth.as_ref());
-            if let Some(days) = growth.and_then(|growth| growth.days_until_full).filter(|days| *days < most("days_until_full")) {
+            if let Some(days) =
+                growth.and_then(|growth| growth.days_until_full).filter(|days| *days < most("days_until_full"))
+            {
                 let says = format!("at its pace of the last {timeframe} it is full in {days:.0} days");
                 report.found("growth", Severity::Warning, "storage_fills_up", storage.place(), says);
             }
@@ -202,9 +210,9 @@ fn largest(guests: &[Guest]) -> Value {
     let top = |figure: fn(&Guest) -> f64, say: fn(f64) -> Value| {
         let mut sorted: Vec<&Guest> = guests.iter().filter(|guest| figure(guest) > 0.0).collect();
         sorted.sort_by(|one, other| figure(other).total_cmp(&figure(one)).then(one.vmid.cmp(&other.vmid)));
-        let rows = sorted.into_iter().take(LARGEST).map(|guest| {
-            json!({"vmid": guest.vmid, "name": guest.name, "node": guest.node, "has": say(figure(guest))})
-        });
+        let rows = sorted.into_iter().take(LARGEST).map(
+            |guest| json!({"vmid": guest.vmid, "name": guest.name, "node": guest.node, "has": say(figure(guest))}),
+        );
         rows.collect::<Vec<Value>>()
     };
     json!({
@@ -217,17 +225,30 @@ fn largest(guests: &[Guest]) -> Value {
 
 /// One line of the text.
 fn line(row: &Value) -> String {
-    let says = |key: &str| row.get(key).filter(|value| !value.is_null()).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_string));
+    let says = |key: &str| {
+        row.get(key)
+            .filter(|value| !value.is_null())
+            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_string))
+    };
     if let Some(node) = says("node").filter(|_| row.get("cpus").is_some()) {
         let part = |key: &str| says(key).unwrap_or_else(|| "?".into());
         return format!(
             "node {node}: cpu {} %, memory {} % of {}, root {} %; given to {} guests: memory {} %, cpus {} %",
-            part("cpu_used_percent"), part("memory_used_percent"), part("memory"), part("rootfs_used_percent"),
-            part("guests"), part("memory_given_percent"), part("cpus_given_percent"),
+            part("cpu_used_percent"),
+            part("memory_used_percent"),
+            part("memory"),
+            part("rootfs_used_percent"),
+            part("guests"),
+            part("memory_given_percent"),
+            part("cpus_given_percent"),
         );
     }
     let place = [says("node"), says("storage")].into_iter().flatten().collect::<Vec<_>>().join("/");
     let until = says("days_until_full").map(|days| format!(", full in {days} days")).unwrap_or_default();
     let used = says("used").unwrap_or_default();
-    format!("storage {place}: {used} ({} %), {}{until}", says("used_percent").unwrap_or_default(), says("growth").unwrap_or_default())
+    format!(
+        "storage {place}: {used} ({} %), {}{until}",
+        says("used_percent").unwrap_or_default(),
+        says("growth").unwrap_or_default()
+    )
 }

@@ -80,7 +80,8 @@ fn address(text: &str) -> Result<IpAddr, Fault> {
 
 fn fits(guest: &Guest, given: &Given) -> bool {
     let same = |wanted: Option<&str>, has: &str| wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(has));
-    let has_part = |part: &str| guest.name.as_ref().is_some_and(|name| name.to_lowercase().contains(&part.to_lowercase()));
+    let has_part =
+        |part: &str| guest.name.as_ref().is_some_and(|name| name.to_lowercase().contains(&part.to_lowercase()));
     given.integer("vmid").is_none_or(|vmid| vmid == i64::from(guest.vmid))
         && given.text("name").is_none_or(has_part)
         && given.text("tag").is_none_or(|tag| guest.tags.iter().any(|has| has.eq_ignore_ascii_case(tag)))
@@ -97,7 +98,9 @@ async fn by_address(ctx: &Ctx, guests: Vec<Guest>, ip: IpAddr) -> Result<(Vec<Ma
         match found {
             Ok(Some(address)) => matches.push(Match { guest, address: Some(address) }),
             Ok(None) => {}
-            Err(fault) if matches!(fault.code, Code::Cancelled | Code::Unreachable | Code::Unauthenticated) => return Err(fault),
+            Err(fault) if matches!(fault.code, Code::Cancelled | Code::Unreachable | Code::Unauthenticated) => {
+                return Err(fault);
+            }
             Err(fault) => {
                 let why = json!({"code": fault.code.word(), "reason": redact::text(&fault.message)});
                 let mut missing = guest.named();

@@ -72,7 +72,8 @@ async fn tail(ctx: &Ctx, values: &[(&str, &str)], wanted: i64) -> Result<(Vec<St
         0 => first,
         start => answer(ctx, LOG, values, &[("start", &start.to_string()), ("limit", &limit)]).await?,
     };
-    let lines: Vec<String> = last.data.as_array().into_iter().flatten().filter_map(|line| text(line, "t")).map(foreign).collect();
+    let lines: Vec<String> =
+        last.data.as_array().into_iter().flatten().filter_map(|line| text(line, "t")).map(foreign).collect();
     // An empty log answers one line that says so; it is no line of the task.
     let empty = total <= 1 && lines.first().is_some_and(|line| line == "no content");
     Ok(if empty { (Vec::new(), 0) } else { (lines, total) })

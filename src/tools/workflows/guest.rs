@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use super::reading::{foreign_of, is_on, number, percent, rows, text, whole};
 use super::report::Report;
 use super::rights;
-use super::reading::{foreign_of, is_on, number, percent, rows, text, whole};
 use crate::error::{Code, Fault};
 use crate::tools::Ctx;
 

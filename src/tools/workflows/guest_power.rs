@@ -11,8 +11,12 @@ use crate::tools::{Ctx, Given, Parameter, Reply, Tool, result};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::integer("vmid", 100, MOST_VMID, "").required(),
-    Parameter::choice("action", &["start", "shutdown", "stop", "reboot"], "shutdown asks the guest, stop cuts its power")
-        .required(),
+    Parameter::choice(
+        "action",
+        &["start", "shutdown", "stop", "reboot"],
+        "shutdown asks the guest, stop cuts its power",
+    )
+    .required(),
     Parameter::integer("timeout", 1, 3600, "seconds that the guest is given to shut down or reboot"),
     Parameter::flag("force_stop", "with shutdown: cut the power when it does not"),
     Parameter::flag("wait", "default true"),
@@ -80,7 +84,9 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
             told.insert("after".into(), after.into());
         }
         // The action itself went well: that its result cannot be read does not undo it.
-        Err(fault) => drop(told.insert("note".into(), format!("how it stands now cannot be read: {}", fault.message).into())),
+        Err(fault) => {
+            drop(told.insert("note".into(), format!("how it stands now cannot be read: {}", fault.message).into()))
+        }
     }
     Ok(Reply::new(told))
 }

@@ -74,7 +74,13 @@ fn look_at_nodes(report: &mut Report, nodes: &[Node], memory: f64, rootfs: f64) 
             continue;
         }
         if let Some(used) = percent(node.memory_used, node.memory).filter(|used| *used >= memory) {
-            report.found("nodes", Severity::Warning, "node_memory", &node.name, format!("{used} % of its memory is in use"));
+            report.found(
+                "nodes",
+                Severity::Warning,
+                "node_memory",
+                &node.name,
+                format!("{used} % of its memory is in use"),
+            );
         }
         if let Some(used) = percent(node.rootfs_used, node.rootfs).filter(|used| *used >= rootfs) {
             let says = format!("its root file system is {used} % full");
@@ -141,7 +147,13 @@ async fn tasks(ctx: &Ctx, report: &mut Report, online: &[Node], hours: f64) -> R
         for task in report.taken("tasks", &node.name, read)?.unwrap_or_default().iter().filter(|task| failed(task)) {
             let ended = whole(task, "endtime").map(moment).unwrap_or_default();
             let status = foreign_of(task, "status").unwrap_or_default();
-            report.found("tasks", Severity::Warning, "task_failed", named(task), format!("{status} ({}, {ended})", node.name));
+            report.found(
+                "tasks",
+                Severity::Warning,
+                "task_failed",
+                named(task),
+                format!("{status} ({}, {ended})", node.name),
+            );
         }
     }
     Ok(())
@@ -188,7 +200,7 @@ async fn ha(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
 
 async fn ceph(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
     let read = super::reading::data(ctx, "/cluster/ceph/status", &[]).await;
-    if read.as_ref().is_err_and(|fault| has_no_ceph(fault)) {
+    if read.as_ref().is_err_and(has_no_ceph) {
         report.not_used("ceph");
         return Ok(());
     }
@@ -201,7 +213,13 @@ async fn ceph(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
     };
     let checks = health["checks"].as_object().into_iter().flatten();
     let checks: Vec<String> = checks.map(|(name, _)| foreign(name)).collect();
-    report.found("ceph", severity, "ceph_health", "ceph", format!("{}: {}", text(health, "status").unwrap_or_default(), checks.join(", ")));
+    report.found(
+        "ceph",
+        severity,
+        "ceph_health",
+        "ceph",
+        format!("{}: {}", text(health, "status").unwrap_or_default(), checks.join(", ")),
+    );
     Ok(())
 }
 
@@ -220,8 +238,15 @@ async fn replication(ctx: &Ctx, report: &mut Report, online: &[Node]) -> Result<
             let failures = whole(&job, "fail_count").unwrap_or_default();
             let error = foreign_of(&job, "error");
             if failures > 0 || error.is_some() {
-                let says = format!("failed {failures} times in a row: {}", error.unwrap_or_else(|| "no reason given".into()));
-                report.found("replication", Severity::Warning, "replication_failed", text(&job, "id").unwrap_or("?"), says);
+                let says =
+                    format!("failed {failures} times in a row: {}", error.unwrap_or_else(|| "no reason given".into()));
+                report.found(
+                    "replication",
+                    Severity::Warning,
+                    "replication_failed",
+                    text(&job, "id").unwrap_or("?"),
+                    says,
+                );
             }
         }
     }
@@ -237,7 +262,13 @@ async fn subscription(ctx: &Ctx, report: &mut Report, online: &[Node]) -> Result
         let Some(subscription) = report.taken("subscription", &node.name, read)? else { continue };
         let status = text(&subscription, "status").unwrap_or("unknown");
         if !status.eq_ignore_ascii_case("active") {
-            report.found("subscription", Severity::Info, "no_subscription", &node.name, format!("its status is {status}"));
+            report.found(
+                "subscription",
+                Severity::Info,
+                "no_subscription",
+                &node.name,
+                format!("its status is {status}"),
+            );
         }
     }
     Ok(())

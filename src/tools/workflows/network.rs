@@ -88,7 +88,11 @@ pub fn first_mac(config: &Value) -> Option<String> {
 pub fn best<'a>(addresses: &'a [Address], mac: Option<&str>) -> Option<&'a Address> {
     let real = || addresses.iter().filter(|address| address.is_real());
     let own = || real().filter(|address| mac.is_some() && address.mac.as_deref() == mac);
-    own().find(|address| address.ip.is_ipv4()).or_else(|| own().next()).or_else(|| real().find(|a| a.ip.is_ipv4())).or_else(|| real().next())
+    own()
+        .find(|address| address.ip.is_ipv4())
+        .or_else(|| own().next())
+        .or_else(|| real().find(|a| a.ip.is_ipv4()))
+        .or_else(|| real().next())
 }
 
 /// Waits until a guest has an address to reach it by, at most until a moment of the cluster's clock; `None` when it got none.
@@ -148,6 +152,9 @@ mod tests {
         let found: Vec<String> = configured(&config).iter().map(|address| address.ip.to_string()).collect();
         assert_eq!(found, ["192.0.2.8", "192.0.2.9"]);
         assert_eq!(first_mac(&config).as_deref(), Some("bc:24:11:00:00:01"));
-        assert_eq!(first_mac(&json!({"net0": "virtio=BC:24:11:AA:00:01,bridge=vmbr0"})).as_deref(), Some("bc:24:11:aa:00:01"));
+        assert_eq!(
+            first_mac(&json!({"net0": "virtio=BC:24:11:AA:00:01,bridge=vmbr0"})).as_deref(),
+            Some("bc:24:11:aa:00:01")
+        );
     }
 }

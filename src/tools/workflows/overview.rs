@@ -203,9 +203,18 @@ async fn failed_tasks(ctx: &Ctx, overview: &mut Overview) -> Result<(), Fault> {
         })
         .collect();
     let says = |row: &Value, key: &str| text(row, key).unwrap_or_default().to_string();
-    overview.lines.push(format!("failed tasks: {}", if tasks.is_empty() { "none".into() } else { tasks.len().to_string() }));
+    overview
+        .lines
+        .push(format!("failed tasks: {}", if tasks.is_empty() { "none".into() } else { tasks.len().to_string() }));
     overview.lines.extend(told.iter().map(|row| {
-        format!("  {} {} on {}: {} ({})", says(row, "type"), says(row, "id"), says(row, "node"), says(row, "status"), says(row, "started"))
+        format!(
+            "  {} {} on {}: {} ({})",
+            says(row, "type"),
+            says(row, "id"),
+            says(row, "node"),
+            says(row, "status"),
+            says(row, "started")
+        )
     }));
     overview.tell("failed_tasks", told.into());
     Ok(())

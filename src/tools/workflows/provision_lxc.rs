@@ -117,14 +117,20 @@ fn place(storages: &[Storage], content: &str, named: Option<&str>, argument: &st
     let names = || fitting.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(named) = named {
         let found = fitting.iter().any(|one| one.name == named);
-        let refuse = || Fault::argument(argument, format!("no storage '{named}' of that node takes {content}: there are {}", names()));
+        let refuse = || {
+            Fault::argument(
+                argument,
+                format!("no storage '{named}' of that node takes {content}: there are {}", names()),
+            )
+        };
         return if found { Ok(named.to_string()) } else { Err(refuse().hint("nothing was created")) };
     }
     let roomy = fitting.iter().max_by(|one, other| {
         let room = |one: &Storage| one.total - one.used;
         room(one).total_cmp(&room(other)).then_with(|| other.name.cmp(&one.name))
     });
-    let none = || Fault::new(Code::NotFound, format!("no storage of that node takes {content}")).hint("nothing was created");
+    let none =
+        || Fault::new(Code::NotFound, format!("no storage of that node takes {content}")).hint("nothing was created");
     roomy.map(|one| one.name.clone()).ok_or_else(none)
 }
 
@@ -173,14 +179,16 @@ async fn template(
     let offered = offered.map_err(|fault| steps.failed("template", fault))?;
     let names: Vec<&str> = offered.iter().filter_map(|row| text(row, "template")).collect();
     let Some(file) = names.iter().filter(|name| name.starts_with(wanted)).max() else {
-        let near = question(&nearest(wanted, names.iter().copied(), 3)).unwrap_or_else(|| "list them with pve_list_appliance_templates".into());
+        let near = question(&nearest(wanted, names.iter().copied(), 3))
+            .unwrap_or_else(|| "list them with pve_list_appliance_templates".into());
         let fault = Fault::new(Code::NotFound, format!("no template is called {}", foreign(wanted))).hint(near);
         return Err(steps.failed("template", fault.detail("templates", here)));
     };
     let to = place(storages, "vztmpl", given.text("template_storage"), "template_storage")?;
     let arguments = json!({"node": node, "storage": to, "template": file}).as_object().cloned().unwrap_or_default();
     let volid = format!("{to}:vztmpl/{file}");
-    let state = steps.send("template", &format!("downloaded {volid}"), Verb::Post, "/nodes/{node}/aplinfo", arguments).await?;
+    let state =
+        steps.send("template", &format!("downloaded {volid}"), Verb::Post, "/nodes/{node}/aplinfo", arguments).await?;
     if matches!(state, State::Done | State::Warning) {
         steps.created(json!({"volid": volid}));
     }
@@ -193,7 +201,9 @@ async fn templates(ctx: &Ctx, node: &str, storages: &[Storage]) -> Result<Vec<St
     for storage in storages.iter().filter(|one| one.holds("vztmpl") && one.available) {
         let values = [("node", node), ("storage", storage.name.as_str())];
         let listed = answer(ctx, "/nodes/{node}/storage/{storage}/content", &values, &[("content", "vztmpl")]).await?;
-        all.extend(listed.data.as_array().into_iter().flatten().filter_map(|row| text(row, "volid")).map(str::to_string));
+        all.extend(
+            listed.data.as_array().into_iter().flatten().filter_map(|row| text(row, "volid")).map(str::to_string),
+        );
     }
     Ok(all)
 }
@@ -213,7 +223,8 @@ fn arguments(given: &Given, node: &str, vmid: u32, ostemplate: &str, storage: &s
         request.extend(given.text(key).map(|value| (key.to_string(), value.into())));
     }
     request.extend(given.flag("onboot").map(|on| ("onboot".to_string(), on.into())));
-    request.extend(given.flag("nesting").map(|on| ("features".to_string(), format!("nesting={}", u8::from(on)).into())));
+    request
+        .extend(given.flag("nesting").map(|on| ("features".to_string(), format!("nesting={}", u8::from(on)).into())));
     let keys = given.texts("ssh_public_keys");
     if !keys.is_empty() {
         request.insert("ssh-public-keys".into(), keys.into());
@@ -234,7 +245,11 @@ async fn address(ctx: &Ctx, steps: &mut Steps<'_>, guest: &Guest) -> Option<Stri
             Some(address.ip.to_string())
         }
         Ok(None) => {
-            steps.take("address", State::Warning, "it has no address yet: ask again with pve_find_guest or raise wait_seconds");
+            steps.take(
+                "address",
+                State::Warning,
+                "it has no address yet: ask again with pve_find_guest or raise wait_seconds",
+            );
             None
         }
         Err(fault) => {

@@ -74,7 +74,8 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     template.describe(&mut steps, &given);
 
     let request = |vmid: u32| clone_arguments(&given, &template.guest, vmid, &node);
-    let (vmid, state) = steps.create("clone", given.integer("vmid"), "/nodes/{node}/qemu/{vmid}/clone", request).await?;
+    let (vmid, state) =
+        steps.create("clone", given.integer("vmid"), "/nodes/{node}/qemu/{vmid}/clone", request).await?;
     let name = given.text("name").map(foreign);
     let facts = |ip: Option<String>| json!({"vmid": vmid, "node": node, "name": name, "ip": ip});
     if state != State::Planned {
@@ -146,9 +147,12 @@ async fn look_up(ctx: &Ctx, given: &Given) -> Result<Template, Fault> {
 impl Template {
     /// The first step: what was found, and what of the arguments it cannot serve.
     fn describe(&self, steps: &mut Steps<'_>, given: &Given) {
-        let drive = self.config.as_object().into_iter().flatten().any(|(_, value)| {
-            value.as_str().is_some_and(|text| text.contains("cloudinit"))
-        });
+        let drive = self
+            .config
+            .as_object()
+            .into_iter()
+            .flatten()
+            .any(|(_, value)| value.as_str().is_some_and(|text| text.contains("cloudinit")));
         let asked = CLOUD_INIT.iter().find(|name| given.text(name).is_some() || !given.texts(name).is_empty());
         match asked.filter(|_| !drive) {
             None => steps.take("template", State::Done, self.guest.to_string()),
@@ -161,7 +165,8 @@ impl Template {
 
     fn has_agent(&self) -> bool {
         let option = text(&self.config, "agent").unwrap_or_default();
-        is_on(&self.config, "agent") || option.split(',').any(|part| matches!(part, "1" | "enabled=1" | "enabled=yes" | "enabled=on"))
+        is_on(&self.config, "agent")
+            || option.split(',').any(|part| matches!(part, "1" | "enabled=1" | "enabled=yes" | "enabled=on"))
     }
 }
 
@@ -171,7 +176,9 @@ fn boot_disk(config: &Value) -> Option<(String, Option<f64>)> {
     let usual = "scsi0;virtio0;sata0;ide0";
     let names = order.unwrap_or_default().split(';').chain(usual.split(';'));
     let disks = names.filter_map(|name| Some((name, text(config, name)?)));
-    let (name, disk) = disks.into_iter().find(|(name, disk)| !name.starts_with("net") && !disk.contains("media=cdrom") && !disk.contains("cloudinit"))?;
+    let (name, disk) = disks.into_iter().find(|(name, disk)| {
+        !name.starts_with("net") && !disk.contains("media=cdrom") && !disk.contains("cloudinit")
+    })?;
     let size = disk.split(',').find_map(|part| part.strip_prefix("size="));
     Some((name.to_string(), size.and_then(gib)))
 }
@@ -280,7 +287,10 @@ mod tests {
             "boot": "order=net0;ide2;virtio0", "net0": "virtio=…", "ide2": "local:iso/x.iso,media=cdrom",
             "virtio0": "local-lvm:base-9000-disk-0,size=2252M", "scsi0": "local-lvm:other,size=1T",
         });
-        assert_eq!(boot_disk(&config).map(|(name, size)| (name, size.map(f64::round))), Some(("virtio0".into(), Some(2.0))));
+        assert_eq!(
+            boot_disk(&config).map(|(name, size)| (name, size.map(f64::round))),
+            Some(("virtio0".into(), Some(2.0)))
+        );
         assert_eq!(boot_disk(&json!({"scsi0": "local:vm,size=1T"})), Some(("scsi0".into(), Some(1024.0))));
         assert_eq!(boot_disk(&json!({"ide0": "local:cloudinit"})), None);
     }

@@ -171,7 +171,8 @@ pub fn percent(part: f64, whole: f64) -> Option<f64> {
 
 /// `2026-12-01 12:00 UTC`.
 pub fn moment(seconds: i64) -> String {
-    Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |at| at.strftime("%Y-%m-%d %H:%M UTC").to_string())
+    Timestamp::from_second(seconds)
+        .map_or_else(|_| seconds.to_string(), |at| at.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 #[cfg(test)]
@@ -182,9 +183,15 @@ mod tests {
 
     #[test]
     fn sizes_have_units_and_numbers_may_be_text() {
-        assert_eq!((size(512.0), size(1536.0), size(8.0 * 1024.0 * 1024.0 * 1024.0)), ("512 bytes".into(), "1.5 KiB".into(), "8.0 GiB".into()));
+        assert_eq!(
+            (size(512.0), size(1536.0), size(8.0 * 1024.0 * 1024.0 * 1024.0)),
+            ("512 bytes".into(), "1.5 KiB".into(), "8.0 GiB".into())
+        );
         let row = json!({"a": "2048", "b": 2, "c": true, "d": "N/A"});
-        assert_eq!((whole(&row, "a"), number(&row, "b"), whole(&row, "c"), number(&row, "d")), (Some(2048), Some(2.0), Some(1), None));
+        assert_eq!(
+            (whole(&row, "a"), number(&row, "b"), whole(&row, "c"), number(&row, "d")),
+            (Some(2048), Some(2.0), Some(1), None)
+        );
         assert_eq!(percent(1.0, 0.0), None);
         assert_eq!(moment(1_796_126_400), "2026-12-01 12:00 UTC");
     }

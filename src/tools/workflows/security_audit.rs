@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::guest::{self, Guest, Kind};
 use super::node::{self, Node};
 use super::reading::{data, each, foreign, foreign_of, is_on, moment, rows, text, whole};
-use super::report::{self, Report, Severity};
 use super::reads;
+use super::report::{self, Report, Severity};
 use crate::error::{Code, Fault};
 use crate::tools::{Ctx, Given, Parameter, Reply, Tool};
 
@@ -85,7 +85,13 @@ async fn node_firewalls(ctx: &Ctx, report: &mut Report, online: &[Node]) -> Resu
     for (node, read) in online.iter().zip(read) {
         let Some(options) = report.taken("firewall", &node.name, read)? else { continue };
         if options.get("enable").is_some() && !is_on(&options, "enable") {
-            report.found("firewall", Severity::Warning, "node_firewall_off", &node.name, "its own firewall is switched off");
+            report.found(
+                "firewall",
+                Severity::Warning,
+                "node_firewall_off",
+                &node.name,
+                "its own firewall is switched off",
+            );
         }
     }
     Ok(())
@@ -115,9 +121,10 @@ async fn guests(ctx: &Ctx, report: &mut Report, filters: bool) -> Result<(), Fau
 
 /// Both are needed: the guest's firewall, and `firewall=1` on each network device.
 fn unfiltered(guest: &Guest, config: &Value, options: &Value) -> Option<String> {
-    let nets = config.as_object()?.iter().filter(|(key, _)| {
-        key.strip_prefix("net").is_some_and(|number| number.parse::<u8>().is_ok())
-    });
+    let nets = config
+        .as_object()?
+        .iter()
+        .filter(|(key, _)| key.strip_prefix("net").is_some_and(|number| number.parse::<u8>().is_ok()));
     let nets: Vec<(&str, &str)> = nets.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))).collect();
     if nets.is_empty() {
         return None;
@@ -125,7 +132,8 @@ fn unfiltered(guest: &Guest, config: &Value, options: &Value) -> Option<String> 
     if !is_on(options, "enable") {
         return Some(format!("the firewall of the {} is off", guest.kind.noun()));
     }
-    let open: Vec<&str> = nets.iter().filter(|(_, net)| !net.split(',').any(|part| part == "firewall=1")).map(|(key, _)| *key).collect();
+    let open: Vec<&str> =
+        nets.iter().filter(|(_, net)| !net.split(',').any(|part| part == "firewall=1")).map(|(key, _)| *key).collect();
     (!open.is_empty()).then(|| format!("without firewall=1: {}", open.join(", ")))
 }
 
@@ -177,7 +185,9 @@ async fn second_factor(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
 async fn rules(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
     let read = rows(ctx, "/access/roles", &[], &[]).await;
     let Some(roles) = report.taken("accounts", "roles", read)? else { return Ok(()) };
-    let gives = |role: &&Value| text(role, "privs").is_some_and(|privs| privs.split(',').any(|one| one == "Permissions.Modify"));
+    let gives = |role: &&Value| {
+        text(role, "privs").is_some_and(|privs| privs.split(',').any(|one| one == "Permissions.Modify"))
+    };
     let strong: BTreeSet<&str> = roles.iter().filter(gives).filter_map(|role| text(role, "roleid")).collect();
     let read = rows(ctx, "/access/acl", &[], &[]).await;
     let Some(acl) = report.taken("accounts", "rules", read)? else { return Ok(()) };
@@ -185,7 +195,8 @@ async fn rules(ctx: &Ctx, report: &mut Report) -> Result<(), Fault> {
         let (who, role) = (foreign_of(rule, "ugid").unwrap_or_default(), text(rule, "roleid").unwrap_or_default());
         if who != ROOT && strong.contains(role) {
             let subject = format!("{} {who}", text(rule, "type").unwrap_or("account"));
-            let says = format!("{} on {} lets it change permissions", foreign(role), text(rule, "path").unwrap_or_default());
+            let says =
+                format!("{} on {} lets it change permissions", foreign(role), text(rule, "path").unwrap_or_default());
             report.found("accounts", Severity::Warning, "wide_acl", subject, says);
         }
     }
@@ -214,7 +225,13 @@ async fn certificates(ctx: &Ctx, report: &mut Report, online: &[Node], days: i64
             let Some(end) = whole(&certificate, "notafter") else { continue };
             let subject = format!("{}/{}", node.name, foreign_of(&certificate, "filename").unwrap_or_default());
             if end <= now {
-                report.found("certificates", Severity::Critical, "certificate_expired", subject, format!("since {}", moment(end)));
+                report.found(
+                    "certificates",
+                    Severity::Critical,
+                    "certificate_expired",
+                    subject,
+                    format!("since {}", moment(end)),
+                );
             } else if end - now < days * DAY {
                 let says = format!("in {} days, {}", (end - now) / DAY, moment(end));
                 report.found("certificates", Severity::Warning, "certificate_expires", subject, says);

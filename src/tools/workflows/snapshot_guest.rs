@@ -22,14 +22,9 @@ const PARAMETERS: &[Parameter] = &[
 
 /// The tool.
 pub fn tool() -> Tool {
-    changes(
-        "pve_snapshot_guest",
-        "Take a snapshot of a VM or container",
-        false,
-        PARAMETERS,
-        output,
-        |ctx, given| Box::pin(run(ctx, given)),
-    )
+    changes("pve_snapshot_guest", "Take a snapshot of a VM or container", false, PARAMETERS, output, |ctx, given| {
+        Box::pin(run(ctx, given))
+    })
 }
 
 fn output() -> Value {
@@ -46,15 +41,19 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let guest = guest::one(ctx, given.integer("vmid").unwrap_or_default()).await?;
     let name = given.text("snapname").unwrap_or_default();
     if guest.kind == Kind::Lxc && given.flag("vmstate").is_some() {
-        let fault = Fault::argument("vmstate", format!("{} is a container: only a VM's memory can be saved", guest.vmid));
+        let fault =
+            Fault::argument("vmstate", format!("{} is a container: only a VM's memory can be saved", guest.vmid));
         return Err(fault.hint("nothing was sent"));
     }
     let has = |list: &[Value]| list.iter().any(|row| text(row, "name") == Some(name));
     let (before, _) = snapshots_of(ctx, &guest).await?;
     if has(&before) {
-        return Err(Fault::new(Code::Conflict, format!("guest {guest} has a snapshot '{name}' already: nothing was done"))
-            .hint("choose another name; it was not touched")
-            .detail("snapshots", before));
+        return Err(Fault::new(
+            Code::Conflict,
+            format!("guest {guest} has a snapshot '{name}' already: nothing was done"),
+        )
+        .hint("choose another name; it was not touched")
+        .detail("snapshots", before));
     }
     let mut arguments = guest.arguments();
     arguments.insert("snapname".into(), name.into());
@@ -80,7 +79,9 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
             told.insert("snapshots".into(), after.into());
         }
         // The snapshot itself went well: that the list cannot be read does not undo it.
-        Err(fault) => drop(told.insert("note".into(), format!("the snapshots cannot be listed now: {}", fault.message).into())),
+        Err(fault) => {
+            drop(told.insert("note".into(), format!("the snapshots cannot be listed now: {}", fault.message).into()))
+        }
     }
     Ok(Reply::new(told))
 }

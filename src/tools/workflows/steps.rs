@@ -111,7 +111,12 @@ impl<'c> Steps<'c> {
         }
     }
 
-    async fn attempt(&self, verb: Verb, template: &str, arguments: Map<String, Value>) -> Result<Map<String, Value>, Fault> {
+    async fn attempt(
+        &self,
+        verb: Verb,
+        template: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Fault> {
         let left = self.until.saturating_sub(self.ctx.cluster().clock.now());
         let options = Options { wait_seconds: Some(left.as_secs()), dry_run: self.dry_run, ..Options::default() };
         Ok(write(self.ctx, verb, template, arguments, &options).await?.structured)
@@ -227,9 +232,15 @@ impl<'c> Steps<'c> {
         if let Value::Object(facts) = facts {
             told.extend(facts.into_iter().filter(|(_, value)| !value.is_null()));
         }
-        let mut lines = vec![told.iter().filter(|(key, _)| *key != "untrusted").map(|(key, value)| {
-            format!("{key}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_string))
-        }).collect::<Vec<_>>().join(", ")];
+        let mut lines = vec![
+            told.iter()
+                .filter(|(key, _)| *key != "untrusted")
+                .map(|(key, value)| {
+                    format!("{key}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_string))
+                })
+                .collect::<Vec<_>>()
+                .join(", "),
+        ];
         lines.extend(self.taken.iter().map(line));
         told.insert("steps".into(), self.taken.into());
         told.insert("created".into(), self.created.into());
@@ -271,7 +282,9 @@ async fn free_number(ctx: &Ctx, wanted: Option<i64>) -> Result<u32, Fault> {
         None => answer(ctx, NEXT, &[], &[]).await,
     };
     let number = match answer {
-        Ok(answer) => answer.data.as_str().and_then(|text| text.parse().ok()).or_else(|| answer.data.as_u64()?.try_into().ok()),
+        Ok(answer) => {
+            answer.data.as_str().and_then(|text| text.parse().ok()).or_else(|| answer.data.as_u64()?.try_into().ok())
+        }
         Err(fault) => match wanted.and_then(|vmid| u32::try_from(vmid).ok()) {
             Some(vmid) if is_taken(&fault) => return Err(taken(vmid, fault)),
             _ => return Err(fault),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::reading::{is_on, number, percent, rows, size, text};
 use super::report::Report;
 use super::rights;
-use super::reading::{is_on, number, percent, rows, size, text};
 use crate::error::Fault;
 use crate::tools::Ctx;
 
@@ -89,7 +89,8 @@ pub async fn all(ctx: &Ctx) -> Result<Vec<Storage>, Fault> {
     let mut storages: Vec<Storage> = rows.iter().filter_map(Storage::of).collect();
     // Of a shared one, a node that reaches it comes first, and stands for the others.
     storages.sort_by(|one, other| {
-        let key = |storage: &Storage| (storage.name.clone(), storage.shared && !storage.available, storage.node.clone());
+        let key =
+            |storage: &Storage| (storage.name.clone(), storage.shared && !storage.available, storage.node.clone());
         key(one).cmp(&key(other))
     });
     storages.dedup_by(|later, earlier| {

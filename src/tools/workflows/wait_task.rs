@@ -9,10 +9,8 @@ use crate::error::Fault;
 use crate::tools::arguments::Options;
 use crate::tools::{Ctx, Given, Parameter, Reply, Tool, result};
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter::text("upid", "").required(),
-    Parameter::integer("wait_seconds", 0, LONGEST_WAIT, "0 looks once"),
-];
+const PARAMETERS: &[Parameter] =
+    &[Parameter::text("upid", "").required(), Parameter::integer("wait_seconds", 0, LONGEST_WAIT, "0 looks once")];
 
 /// The tool.
 pub fn tool() -> Tool {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fake_pve::scenario::TROUBLES;
 use fake_pve::Scenario;
+use fake_pve::scenario::TROUBLES;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

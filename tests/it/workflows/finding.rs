@@ -45,11 +45,9 @@ async fn by_address() {
     )
     .await;
     let server = as_root(&fake);
-    for (ip, vmid, by) in [
-        ("10.10.0.120", 100, "agent"),
-        ("10.10.1.20/16", 200, "interfaces"),
-        ("192.0.2.50", 103, "configuration"),
-    ] {
+    for (ip, vmid, by) in
+        [("10.10.0.120", 100, "agent"), ("10.10.1.20/16", 200, "interfaces"), ("192.0.2.50", 103, "configuration")]
+    {
         let answer = done(&server, "pve_find_guest", json!({"ip": ip})).await;
         assert_eq!(vmids(&answer), [vmid], "{ip}: {answer}");
         assert_eq!(answer["guests"][0]["found_by"], by, "{answer}");
@@ -70,7 +68,12 @@ async fn nodes_that_are_silent_and_arguments_that_are_wrong() {
     let answer = done(&server, "pve_find_guest", json!({"node": "pve2"})).await;
     assert_eq!(answer["guests"][0]["status"], "unknown", "{answer}");
     let answer = done(&server, "pve_find_guest", json!({"ip": "198.51.100.9"})).await;
-    assert!(answer["unavailable"].as_array().is_some_and(|missing| missing.iter().any(|row| row["code"] == "node_unreachable")), "{answer}");
+    assert!(
+        answer["unavailable"]
+            .as_array()
+            .is_some_and(|missing| missing.iter().any(|row| row["code"] == "node_unreachable")),
+        "{answer}"
+    );
     fails(&server, "pve_find_guest", json!({"ip": "web"}), "bad_argument").await;
     fails(&server, "pve_find_guest", json!({"vm": 100}), "bad_argument").await;
 }

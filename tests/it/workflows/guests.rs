@@ -90,7 +90,8 @@ async fn snapshots_are_taken_and_listed() {
     }
     let saved = done(&server, "pve_snapshot_guest", json!({"vmid": 100, "snapname": "live", "vmstate": 1})).await;
     assert_eq!(saved["snapshots"][0]["with_memory"], true, "{saved}");
-    fails(&server, "pve_snapshot_guest", json!({"vmid": 200, "snapname": "live", "vmstate": true}), "bad_argument").await;
+    fails(&server, "pve_snapshot_guest", json!({"vmid": 200, "snapname": "live", "vmstate": true}), "bad_argument")
+        .await;
     fails(&server, "pve_snapshot_guest", json!({"vmid": 200, "snapname": "9 lives"}), "bad_argument").await;
     fails(&server, "pve_snapshot_guest", json!({"vmid": 999, "snapname": "aa"}), "not_found").await;
     fails(&server, "pve_list_guest_snapshots", json!({"vmid": 999}), "not_found").await;

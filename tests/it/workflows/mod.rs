@@ -39,7 +39,8 @@ fn with_checker(fake: &FakePve) -> Arc<Server> {
             root.tokens.clear();
         }
         let (id, secret) = CHECKER;
-        let privileges = ["Sys.Audit", "Sys.Modify", "Datastore.Audit", "VM.Audit", "VM.Backup", "Datastore.AllocateSpace"];
+        let privileges =
+            ["Sys.Audit", "Sys.Modify", "Datastore.Audit", "VM.Audit", "VM.Backup", "Datastore.AllocateSpace"];
         access.config.roles.insert("Checks".into(), Role { privileges: privileges.map(String::from).into() });
         access.add_token(id, secret, true);
         access.grant("/", "checker@pve", "Checks");

@@ -30,7 +30,8 @@ fn with_template() -> Scenario {
 
 fn statuses(answer: &Value) -> Vec<String> {
     let steps = answer["steps"].as_array().expect("steps");
-    let told = |step: &Value| format!("{} {}", step["step"].as_str().unwrap_or("?"), step["status"].as_str().unwrap_or("?"));
+    let told =
+        |step: &Value| format!("{} {}", step["step"].as_str().unwrap_or("?"), step["status"].as_str().unwrap_or("?"));
     steps.iter().map(told).collect()
 }
 
@@ -74,7 +75,10 @@ async fn a_template_that_is_not_there_is_downloaded() {
     let arguments = json!({"hostname": "alma", "ostemplate": "almalinux-9", "node": "pve2", "start": false});
     let made = done(&server, "pve_provision_lxc", arguments.clone()).await;
     assert_eq!(statuses(&made), ["template done", "create done", "start skipped", "address skipped"], "{made}");
-    assert!(made["created"][0]["volid"].as_str().is_some_and(|volid| volid.starts_with("local:vztmpl/almalinux-9")), "{made}");
+    assert!(
+        made["created"][0]["volid"].as_str().is_some_and(|volid| volid.starts_with("local:vztmpl/almalinux-9")),
+        "{made}"
+    );
     let again = done(&server, "pve_provision_lxc", arguments).await;
     assert_eq!(again["created"].as_array().map(Vec::len), Some(1), "it is there now: {again}");
     let unknown = json!({"hostname": "x", "ostemplate": "windows-95", "node": "pve1"});
@@ -99,8 +103,7 @@ async fn a_vm_from_a_template_to_its_agent() {
     assert!(config(&fake, 102, "scsi0").is_some_and(|disk| disk.contains("size=16G")));
     let plain = json!({"template": 9000, "name": "plain", "storage": "local-lvm", "start": 0});
     let plain = done(&server, "pve_provision_vm_from_template", plain).await;
-    let all =
-        ["template done", "clone done", "configure skipped", "resize skipped", "start skipped", "agent skipped"];
+    let all = ["template done", "clone done", "configure skipped", "resize skipped", "start skipped", "agent skipped"];
     assert_eq!(statuses(&plain), all, "{plain}");
     deleted_nothing(&fake);
 }
@@ -125,7 +128,11 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_made() {
         (lxc, json!({"hostname": "x", "ostemplate": TEMPLATE}), "bad_argument"),
         (lxc, json!({"hostname": "x", "ostemplate": TEMPLATE, "node": "pve1", "storage": "local"}), "bad_argument"),
         (lxc, json!({"hostname": "x", "ostemplate": TEMPLATE, "node": "pve1", "gw": "192.0.2.1"}), "bad_argument"),
-        (lxc, json!({"hostname": "x", "ostemplate": TEMPLATE, "node": "pve1", "bridge": "vmbr0,ip=dhcp"}), "bad_argument"),
+        (
+            lxc,
+            json!({"hostname": "x", "ostemplate": TEMPLATE, "node": "pve1", "bridge": "vmbr0,ip=dhcp"}),
+            "bad_argument",
+        ),
         (lxc, json!({"hostname": "x", "ostemplate": "local:vztmpl/none.tar.zst", "node": "pve1"}), "not_found"),
         (lxc, json!({"hostname": "x", "osttemplate": TEMPLATE, "node": "pve1"}), "bad_argument"),
     ];
@@ -141,10 +148,14 @@ async fn a_dry_run_answers_the_plan() {
     let fake = lively(with_template()).await;
     let server = as_root(&fake);
     let vm = json!({"template": 9000, "name": "app", "memory": 2048, "cipassword": "correct horse", "dry_run": true});
-    let lxc = json!({"hostname": "wiki", "ostemplate": TEMPLATE, "node": "pve1", "password": "correct horse", "dry_run": 1});
+    let lxc =
+        json!({"hostname": "wiki", "ostemplate": TEMPLATE, "node": "pve1", "password": "correct horse", "dry_run": 1});
     for (tool, arguments, requests) in [("pve_provision_vm_from_template", vm, 3), ("pve_provision_lxc", lxc, 2)] {
         let plan = done(&server, tool, arguments.clone()).await;
-        assert_eq!((&plan["dry_run"], &plan["status"], &plan["created"]), (&json!(true), &json!("planned"), &json!([])));
+        assert_eq!(
+            (&plan["dry_run"], &plan["status"], &plan["created"]),
+            (&json!(true), &json!("planned"), &json!([]))
+        );
         assert_eq!(plan["plan"].as_array().map(Vec::len), Some(requests), "{plan}");
         assert!(!plan.to_string().contains("correct horse"), "{plan}");
         insta::assert_snapshot!(format!("plan_of_{tool}"), text(&server, tool, arguments).await);
@@ -164,7 +175,10 @@ async fn a_step_that_takes_long_is_still_running_and_says_what_remains() {
     assert!(begun["hint"].as_str().is_some_and(|hint| hint.contains("pve_wait_task")), "{begun}");
     let arguments = json!({"hostname": "wiki", "ostemplate": TEMPLATE, "node": "pve1", "wait_seconds": 0});
     let begun = done(&server, "pve_provision_lxc", arguments).await;
-    assert_eq!((&begun["status"], &begun["remaining"]), (&json!("still_running"), &json!(["create", "start", "address"])));
+    assert_eq!(
+        (&begun["status"], &begun["remaining"]),
+        (&json!("still_running"), &json!(["create", "start", "address"]))
+    );
 }
 
 #[tokio::test]
