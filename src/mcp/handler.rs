@@ -9,8 +9,9 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 
-use super::{Handler, progress};
+use super::{Handler, asking, progress};
 use crate::tools::Reply;
+use crate::tools::confirm::Asking;
 use crate::tools::context::Caller;
 
 /// Tools on one page. Clients that know nothing of pages exist: nobody gets a second one before this.
@@ -56,13 +57,19 @@ impl ServerHandler for Handler {
             }
             None => (None, None),
         };
-        let caller = Caller { progress, cancel: cx.ct.clone() };
+        let asking = asking::of(&cx, request.input_responses, request.request_state);
+        let caller = Caller { progress, cancel: cx.ct.clone(), asking: asking.clone() };
         let reply = self.server().call(&request.name, arguments, caller).await;
         if let Some(forwarding) = forwarding {
             // Only fails when the forwarding panicked, and then there is nothing left to forward.
             let _ = forwarding.await;
         }
-        Ok(result(reply, cx.protocol_version()).into())
+        let wanted = match &asking {
+            Asking::Again(exchange) => exchange.wanted(),
+            Asking::Live(_) | Asking::Nobody => None,
+        };
+        let question = wanted.and_then(asking::question);
+        Ok(question.unwrap_or_else(|| result(reply, cx.protocol_version()).into()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -3,6 +3,7 @@
 //! Nothing is kept per connection: over HTTP, the newer protocol makes a fresh handler for every request, and the list of
 //! tools must be the same for everybody. What is shared lives in [`Server`].
 
+mod asking;
 mod handler;
 mod listing;
 mod progress;

@@ -7,6 +7,7 @@ pub mod advice;
 pub mod aliases;
 pub mod api;
 pub mod arguments;
+pub mod confirm;
 pub mod context;
 pub mod generated;
 mod guest_config;

@@ -8,6 +8,7 @@ mod catalogue;
 mod client;
 mod command_line;
 mod config;
+mod confirm;
 mod gates;
 mod generic;
 mod guest_config;
