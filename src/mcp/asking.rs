@@ -32,7 +32,8 @@ pub fn of(cx: &RequestContext<RoleServer>, answers: Option<InputResponses>, stat
     Asking::Again(Arc::new(Exchange::new(state.zip(answer))))
 }
 
-fn is_modern(cx: &RequestContext<RoleServer>) -> bool {
+/// Whether the request is of the newer protocol.
+pub fn is_modern(cx: &RequestContext<RoleServer>) -> bool {
     cx.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 

@@ -3,13 +3,16 @@
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
+    CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
 
-use super::{Handler, asking, progress};
+use super::{Handler, asking, completion, progress, prompts, resources};
 use crate::tools::Reply;
 use crate::tools::confirm::Asking;
 use crate::tools::context::Caller;
@@ -24,7 +27,7 @@ const INSTRUCTIONS: &str = "Proxmox VE. Read-only unless a person opened more; a
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(capabilities())
             .with_server_info(Implementation::new("pvemcp", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
@@ -72,6 +75,78 @@ impl ServerHandler for Handler {
         Ok(question.unwrap_or_else(|| result(reply, cx.protocol_version()).into()))
     }
 
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::all(self.server())))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = Caller { cancel: cx.ct.clone(), ..Caller::default() };
+        Ok(resources::read(self.server(), &request.uri, caller, asking::is_modern(&cx)).await?.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::all()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(prompts::get(self.server(), &request.name, &request.arguments.unwrap_or_default())?.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let caller = Caller { cancel: cx.ct.clone(), ..Caller::default() };
+        Ok(CompleteResult::new(completion::of(self.server(), &request, caller).await))
+    }
+
+    async fn subscribe(&self, request: SubscribeRequestParams, cx: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.subscribe_to(request.uri, cx.peer)
+    }
+
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.unsubscribe_from(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let asked = requested.resource_subscriptions.iter().flatten();
+        let watched: Vec<String> = asked.filter(|uri| resources::is_watched(self.server(), uri)).cloned().collect();
+        let mut accepted = SubscriptionFilter::new();
+        accepted.resource_subscriptions = (!watched.is_empty()).then_some(watched);
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.tell(context).await;
+        Ok(())
+    }
+
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let at = self.tools().binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
         self.tools().get(at).cloned()
@@ -98,9 +173,31 @@ impl ServerHandler for Handler {
     }
 }
 
+/// Only what works is advertised: lists never change while the server runs.
+fn capabilities() -> ServerCapabilities {
+    let base = ServerCapabilities::builder().enable_tools().enable_prompts().enable_completions();
+    base.enable_resources().enable_resources_subscribe().build()
+}
+
 /// Methods of the protocol that this server answers: when one of them arrives here, its parameters are at fault.
 fn is_standard(method: &str) -> bool {
-    matches!(method, "initialize" | "server/discover" | "ping" | "tools/list" | "tools/call")
+    const ANSWERED: [&str; 14] = [
+        "completion/complete",
+        "initialize",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "server/discover",
+        "subscriptions/listen",
+        "tools/call",
+        "tools/list",
+    ];
+    ANSWERED.contains(&method)
 }
 
 fn shown(method: &str) -> String {

@@ -1,18 +1,25 @@
 //! MCP over the registry: rmcp's `ServerHandler`, written by hand.
 //!
-//! Nothing is kept per connection: over HTTP, the newer protocol makes a fresh handler for every request, and the list of
+//! Nothing is kept per connection but what an older client subscribed to: over HTTP, the newer protocol makes a fresh handler for every request, and the list of
 //! tools must be the same for everybody. What is shared lives in [`Server`].
 
 mod asking;
+mod completion;
 mod handler;
 mod listing;
 mod progress;
+pub mod prompts;
+pub mod resources;
 pub mod stdio;
+mod subscriptions;
+mod watch;
 
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model;
 
+use self::subscriptions::Subscriptions;
+use self::watch::Watch;
 use crate::server::Server;
 
 /// What answers MCP requests; cheap to clone.
@@ -20,12 +27,20 @@ use crate::server::Server;
 pub struct Handler {
     server: Arc<Server>,
     tools: Arc<OnceLock<Vec<model::Tool>>>,
+    watch: Arc<Watch>,
+    subscriptions: Arc<Subscriptions>,
 }
 
 impl Handler {
     /// A handler over a server.
     pub fn new(server: Arc<Server>) -> Handler {
-        Handler { server, tools: Arc::default() }
+        let watch = Arc::new(Watch::new(server.clusters().len()));
+        Handler { server, tools: Arc::default(), watch, subscriptions: Arc::default() }
+    }
+
+    /// One for another session: all is shared but what a client of the older protocol subscribed to.
+    pub fn for_session(&self) -> Handler {
+        Handler { subscriptions: Arc::default(), ..self.clone() }
     }
 
     /// The server behind it.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pvemcp::config::{Access, ConfirmFallback};
+use pvemcp::mcp::Handler;
 use pvemcp::pve::Clock;
 use pvemcp::server::Server;
 use serde_json::{Value, json};
@@ -16,18 +17,18 @@ use crate::served::{call, cluster, everything, settings};
 
 /// A clock that tests move; whoever sleeps by it wakes when the time has come.
 #[derive(Debug)]
-struct HandClock(tokio::sync::watch::Sender<Duration>);
+pub struct HandClock(tokio::sync::watch::Sender<Duration>);
 
 impl HandClock {
-    fn new() -> Arc<HandClock> {
+    pub fn new() -> Arc<HandClock> {
         Arc::new(HandClock(tokio::sync::watch::channel(Duration::ZERO).0))
     }
 
-    fn advance(&self, time: Duration) {
+    pub fn advance(&self, time: Duration) {
         self.0.send_modify(|now| *now += time);
     }
 
-    fn sleepers(&self) -> usize {
+    pub fn sleepers(&self) -> usize {
         self.0.receiver_count()
     }
 }
@@ -83,7 +84,7 @@ impl World {
 const STOP: &str = "pve_stop_vm";
 const STOPPED: &str = "POST /nodes/pve1/qemu/100/status/stop";
 
-struct Session {
+pub struct Session {
     input: WriteHalf<DuplexStream>,
     output: Lines<BufReader<ReadHalf<DuplexStream>>>,
     meta: Value,
@@ -91,46 +92,72 @@ struct Session {
 }
 
 impl Session {
-    async fn over(server: Arc<Server>, meta: Value) -> Session {
+    pub async fn over(server: Arc<Server>, meta: Value) -> Session {
+        Session::serve(Handler::new(server), meta).await
+    }
+
+    pub async fn serve(handler: Handler, meta: Value) -> Session {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);
-        tokio::spawn(pvemcp::mcp::stdio::serve_on(server, reader, writer));
+        tokio::spawn(pvemcp::mcp::stdio::serve_handler(handler, reader, writer));
         let (output, input) = tokio::io::split(ours);
         Session { input, output: BufReader::new(output).lines(), meta, next: 1 }
     }
 
-    async fn legacy(server: Arc<Server>, capabilities: Value) -> Session {
+    pub async fn legacy(server: Arc<Server>, capabilities: Value) -> Session {
         let mut session = Session::over(server, Value::Null).await;
+        session.hello(capabilities).await;
+        session
+    }
+
+    pub async fn hello(&mut self, capabilities: Value) {
         let client = json!({"name": "t", "version": "1"});
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
-        session.send(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})).await;
-        session.read().await;
-        session.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
-        session
+        self.send(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})).await;
+        self.read().await;
+        self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    }
+
+    /// Sends a request.
+    pub async fn begin(&mut self, method: &str, mut params: Value) {
+        if !self.meta.is_null() {
+            params["_meta"] = self.meta.clone();
+        }
+        let id = self.next;
+        self.next += 1;
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    }
+
+    /// Sends a request; its answer, which must be the next message.
+    pub async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.begin(method, params).await;
+        let answer = self.read().await;
+        assert_eq!(answer["id"], self.next - 1, "{answer}");
+        answer
     }
 
     async fn modern(server: Arc<Server>) -> Session {
         Session::over(server, modern_meta(json!({"elicitation": {"form": {}}}))).await
     }
 
-    async fn send(&mut self, message: Value) {
+    /// The id of the latest request.
+    pub fn latest(&self) -> i64 {
+        self.next - 1
+    }
+
+    pub async fn send(&mut self, message: Value) {
         self.input.write_all(format!("{message}\n").as_bytes()).await.expect("the server reads");
     }
 
-    async fn read(&mut self) -> Value {
+    pub async fn read(&mut self) -> Value {
         let line = self.output.next_line().await.expect("readable").expect("a line");
         serde_json::from_str(&line).expect("JSON")
     }
 
     async fn start(&mut self, arguments: Value, more: Value) {
         let mut params = json!({"name": STOP, "arguments": arguments});
-        if !self.meta.is_null() {
-            params["_meta"] = self.meta.clone();
-        }
         params.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
-        let id = self.next;
-        self.next += 1;
-        self.send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await;
+        self.begin("tools/call", params).await;
     }
 
     /// Starts a call; the question that comes.
@@ -159,7 +186,8 @@ impl Session {
     }
 }
 
-fn modern_meta(capabilities: Value) -> Value {
+/// The metadata of each request of the newer protocol.
+pub fn modern_meta(capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": capabilities,

@@ -26,6 +26,7 @@ mod served;
 mod session;
 mod ssh;
 mod stdio;
+mod surface;
 mod tasks;
 mod tls;
 mod whole;
