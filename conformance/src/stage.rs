@@ -121,10 +121,7 @@ impl Stage {
 
     async fn with(subject: &Subject, variables: &[(String, String)]) -> Result<Stage, StageError> {
         // The smallest calls want a running container on pve1, and one that is off on pve2.
-        let mut scenario = Scenario::cluster().running(200);
-        if let Some(guest) = scenario.world.guests.get_mut(&201) {
-            guest.power_off();
-        }
+        let scenario = Scenario::cluster().running(200).stopped(201);
         let fake = FakePve::builder().scenario(scenario).start().await?;
         let session = connect(subject, &fake, variables).await?;
         Ok(Stage { fake, session, subject: subject.clone() })
