@@ -4,6 +4,7 @@ mod checks;
 mod finding;
 mod guests;
 mod provisioning;
+mod trouble;
 
 use std::sync::Arc;
 
