@@ -3,6 +3,7 @@
 mod checks;
 mod finding;
 mod guests;
+mod keeping;
 mod provisioning;
 mod trouble;
 

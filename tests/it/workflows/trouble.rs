@@ -161,7 +161,7 @@ async fn a_cluster_without_quorum() {
         let reply = call(&server, tool, arguments).await;
         let told = json!(reply.structured);
         assert!(reply.is_error, "{tool}: {told}");
-        assert!(told["message"].as_str().is_some_and(|message| message.contains("quorum")), "{tool}: {told}");
+        assert!(told["hint"].as_str().is_some_and(|hint| hint.contains("quorum")), "{tool}: {told}");
         assert_eq!(created(&told), Vec::<u64>::new(), "{tool}: {told}");
     }
     assert_eq!(guests(&fake), 5);
