@@ -46,8 +46,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use clock::Mode;
-pub use fault::{Effect, Fault, FaultId};
 pub use direct::{Direct, Told};
+pub use fault::{Effect, Fault, FaultId};
 pub use import_etc::{Imported, import_etc};
 pub use journal::{Entry, Level};
 pub use scenario::Scenario;
