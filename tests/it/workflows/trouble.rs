@@ -262,3 +262,28 @@ async fn an_agent_that_never_answers_is_a_warning() {
     let found = done(&as_root(&fake), "pve_find_guest", json!({"ip": "198.51.100.9", "node": "pve1"})).await;
     assert_eq!(found["unavailable"][0]["code"], "agent_not_running", "{found}");
 }
+
+#[tokio::test]
+async fn a_password_shows_in_no_error() {
+    const SECRET: &str = "correct horse battery";
+    let said = format!("cannot use '{SECRET}'");
+    let cases = [
+        ("POST", "/nodes/pve1/lxc", "pve_provision_lxc", "create"),
+        ("PUT", "/nodes/pve1/qemu/*/config", "pve_provision_vm_from_template", "configure"),
+    ];
+    for (verb, path, tool, step) in cases {
+        for fault in [Fault::on(verb, path).fails(500, &said), Fault::on(verb, path).refuses("password", &said)] {
+            let fake = lively(Scenario::cluster()).await;
+            fake.fault(fault);
+            let arguments = match tool {
+                "pve_provision_lxc" => {
+                    json!({"hostname": "wiki", "ostemplate": TEMPLATE, "node": "pve1", "password": SECRET})
+                }
+                _ => json!({"template": 9000, "name": "app", "cipassword": SECRET}),
+            };
+            let reply = call(&as_root(&fake), tool, arguments).await;
+            assert_eq!(reply.structured["failed_step"], step, "{reply:?}");
+            assert!(!format!("{reply:?}").contains("horse"), "{reply:?}");
+        }
+    }
+}
