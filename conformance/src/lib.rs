@@ -11,6 +11,7 @@ pub mod report;
 pub mod session;
 pub mod stage;
 pub mod trial;
+pub mod workflow;
 
 pub use session::Session;
 pub use stage::{Gates, Stage, Subject};

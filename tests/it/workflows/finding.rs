@@ -47,7 +47,7 @@ async fn by_address() {
     .await;
     let server = as_root(&fake);
     for (ip, vmid, by) in
-        [("10.10.0.120", 100, "agent"), ("10.10.1.20/16", 200, "interfaces"), ("192.0.2.50", 103, "configuration")]
+        [("10.10.0.120", 100, "agent"), ("10.10.1.21/16", 201, "interfaces"), ("192.0.2.50", 103, "configuration")]
     {
         let answer = done(&server, "pve_find_guest", json!({"ip": ip})).await;
         assert_eq!(vmids(&answer), [vmid], "{ip}: {answer}");
