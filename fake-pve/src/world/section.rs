@@ -92,7 +92,9 @@ fn lines(writer: Writer, key: &str, value: &Value) -> String {
         Value::Bool(on) if writer == Writer::Rust => on.to_string(),
         Value::Bool(on) => i32::from(*on).to_string(),
         Value::Null => return String::new(),
-        Value::Number(number) if writer == Writer::Rust && key == "disable" => (number.as_i64() == Some(1)).to_string(),
+        Value::Number(number) if writer == Writer::Rust && ["disable", "invert-match"].contains(&key) => {
+            (number.as_i64() == Some(1)).to_string()
+        }
         Value::Number(number) => match number.as_f64().filter(|float| float.fract() == 0.0 && !number.is_i64()) {
             Some(whole) => format!("{whole:.0}"),
             None => number.to_string(),
@@ -102,7 +104,7 @@ fn lines(writer: Writer, key: &str, value: &Value) -> String {
     match (key, text.as_str(), writer) {
         ("disable", "1", Writer::Perl) => "\tdisable\n".into(),
         ("disable", "0", Writer::Perl) => String::new(),
-        (_, "", _) => String::new(),
+        (_, "", Writer::Perl) => String::new(),
         _ => format!("\t{key} {text}\n"),
     }
 }
@@ -126,7 +128,7 @@ fn required(kind: &str) -> &'static [&'static str] {
         "node-affinity" => &["nodes", "resources"],
         "resource-affinity" => &["affinity", "resources"],
         "vzdump" => &["schedule"],
-        "realm-sync" => &["realm", "schedule"],
+        "realm-sync" => &["realm", "schedule", "scope"],
         "local" => &["target"],
         "graphite" => &["server"],
         "influxdb" => &["port", "server"],
