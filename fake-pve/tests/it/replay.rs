@@ -1,7 +1,8 @@
 //! Recorded requests put to the fake, and its answers held against the recorded ones.
 //!
 //! `PVE_FACTS` names the folder of the whole recording; without it the committed sample is replayed. Totals are printed,
-//! the scoreboard with the first differences goes to `target/tmp/replay.txt`. `FAKE_PVE_REPLAY=<part of a path>` keeps only
+//! the scoreboard with the first differences goes to `target/tmp/replay.txt`, the place of every differing step to
+//! `target/tmp/replay-differing.txt` (compare two runs with `diff`). `FAKE_PVE_REPLAY=<part of a path>` keeps only
 //! the calls whose `VERB path` holds that text and prints every difference in full.
 
 mod board;

@@ -30,6 +30,10 @@ pub(super) fn names(world: &World) -> Vec<String> {
     names
 }
 
+/// Old releases kept backup jobs there; what remains is its head.
+const VZDUMP_CRON: &str = "# cluster wide vzdump cron schedule\n# Automatically generated file - do not edit\n\n\
+    PATH=\"/usr/sbin:/usr/bin:/sbin:/bin\"\n\n";
+
 pub(super) fn file(world: &World, path: &str) -> Option<String> {
     let options = |path: &str, apart: bool| world.documents.options.get(path).map(|kept| options(kept, apart));
     match path {
@@ -37,6 +41,7 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
         "ha/crm_commands" => crm_commands(world),
+        "vzdump.cron" => Some(VZDUMP_CRON.into()),
         "priv/notifications.cfg" => super::documents::secrets(world),
         "priv/tfa.cfg" => Some(second_factors(world)),
         "datacenter.cfg" => options("/cluster/options", true),

@@ -96,7 +96,15 @@ fn unlike(recorded: Option<&str>, ours: Option<&str>) -> String {
         return format!("      recorded {}\n      ours     {}", said(recorded), said(ours));
     };
     let only = |a: &str, b: &str| -> Vec<String> {
-        a.lines().filter(|line| !b.lines().any(|other| other == *line)).map(str::to_string).collect()
+        let mut others: Vec<&str> = b.lines().collect();
+        let lines = a.lines().filter(|line| match others.iter().position(|other| other == line) {
+            Some(at) => {
+                others.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        lines.map(str::to_string).collect()
     };
     let show = |mark: char, lines: Vec<String>| lines.into_iter().map(move |line| format!("      {mark} {line}"));
     let lines: Vec<String> = show('-', only(recorded, ours)).chain(show('+', only(ours, recorded))).collect();

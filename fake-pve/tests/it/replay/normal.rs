@@ -13,6 +13,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     vec![
         (pattern(r"UPID:([^:\s]+):[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:"), "UPID:$1:"),
         (pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
+        (pattern(r"\$5\$[./0-9A-Za-z]+\$[./0-9A-Za-z]{43}"), "<crypt>"),
         (pattern(r"\bBC:24:11(:[0-9A-Fa-f]{2}){3}\b"), "<mac>"),
         (pattern(r"\bPVE:([^:\s]+):[0-9A-F]{8}::[A-Za-z0-9+/=]+"), "PVE:$1:<ticket>"),
         (pattern(r"\b[0-9A-F]{8}:[A-Za-z0-9+/]{43}"), "<csrf>"),
