@@ -115,26 +115,25 @@ pub fn catch_up(world: &mut World, now: i64) {
 
 /// The last moment up to `now` at which a job that is due since `at` would have run.
 fn last_due(job: &Map<String, Value>, at: i64, now: i64) -> i64 {
+    // What never ran is looked at within the minute; what waits for long has run often, and only the last run counts.
+    const LONG: i64 = 2 * 86_400;
+    if at < now - LONG {
+        return now;
+    }
     let schedule = job.get("schedule").map_or_else(|| "*/15".into(), option::text);
     let Some(calendar) = Calendar::parse(&schedule) else { return at };
-    let mut last = at;
-    for _ in 0..10_000 {
-        match calendar.next(last).filter(|next| *next <= now) {
-            Some(next) => last = next,
-            None => break,
-        }
-    }
-    // A job that never ran is looked at within the minute, not at the beginning of time.
-    if at < now - 86_400 * 365 { now } else { last }
+    let following = |after: &i64| calendar.next(*after).filter(|next| *next <= now);
+    std::iter::successors(Some(at), following).last().unwrap_or(at)
 }
 
-fn guest_of(job: &Map<String, Value>) -> u32 {
-    job.get("guest").map(option::text).and_then(|guest| guest.parse().ok()).unwrap_or(0)
+/// The guest of `100-0`.
+fn guest_of(id: &str) -> u32 {
+    id.split('-').next().and_then(|guest| guest.parse().ok()).unwrap_or(0)
 }
 
 fn remove(world: &mut World, id: &str, job: &Map<String, Value>, volumes_too: bool) {
     let target = job.get("target").map(option::text).unwrap_or_default();
-    if volumes_too && let Some(guest) = world.guests.get(&guest_of(job)).cloned() {
+    if volumes_too && let Some(guest) = world.guests.get(&guest_of(id)).cloned() {
         for volid in volumes(world, &guest).unwrap_or_default() {
             world.take_volume(&target, &volid);
         }
@@ -143,7 +142,7 @@ fn remove(world: &mut World, id: &str, job: &Map<String, Value>, volumes_too: bo
 }
 
 fn sync(world: &mut World, id: &str, job: &Map<String, Value>, mut state: Map<String, Value>, at: i64) {
-    let Some(guest) = world.guests.get(&guest_of(job)).cloned() else { return };
+    let Some(guest) = world.guests.get(&guest_of(id)).cloned() else { return };
     let target = job.get("target").map(option::text).unwrap_or_default();
     let stamp = jiff::Timestamp::from_second(at).unwrap_or_default().strftime("%Y-%m-%d %H:%M:%S").to_string();
     let last = state.get("last_sync").and_then(Value::as_i64).unwrap_or(0);
