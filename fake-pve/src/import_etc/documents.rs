@@ -5,7 +5,8 @@ use pve_catalog::{Catalog, Kind, Verb};
 use serde_json::{Map, Value, json};
 
 use super::Import;
-use crate::world::file::{Home, SECTION_FILES, UNTYPED};
+use crate::world::conf::decode_text;
+use crate::world::file::{Home, REALM_SYNC, SECTION_FILES, UNTYPED};
 use crate::world::section::{self, Section};
 use crate::world::{Storage, firewall};
 
@@ -87,6 +88,11 @@ impl Import<'_> {
         let mut object = options_of(section, home.collection);
         let of_resource = home.collection == "/cluster/ha/resources";
         let id = if of_resource { format!("{}:{}", section.kind, section.id) } else { section.id.clone() };
+        if home.collection == REALM_SYNC
+            && let Some(Value::String(comment)) = object.get_mut("comment")
+        {
+            *comment = decode_text(comment);
+        }
         if home.kind.is_empty() {
             object.insert("type".into(), json!(section.kind));
         }

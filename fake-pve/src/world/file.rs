@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::{GuestKind, World, conf};
 
-pub(crate) use documents::{Home, SECTION_FILES, UNTYPED};
+pub(crate) use documents::{Home, REALM_SYNC, SECTION_FILES, UNTYPED};
 
 impl World {
     /// The text of a configuration file; `None` when the file does not exist or the world does not keep it.
@@ -54,7 +54,9 @@ impl World {
         if let Some(backup) = name.strip_suffix(".protected") {
             return self.volume(&self.entry, &format!("local:{backup}"))?.protected.then(|| "<size 0>".to_string());
         }
-        let volume = self.volume(&self.entry, &format!("local:{name}"))?;
+        // A linked clone is named with its base in front, but lies in its own guest's folder.
+        let linked = || self.volumes_of(&self.entry, "local").find(|other| other.volid.ends_with(&format!("/{name}")));
+        let volume = self.volume(&self.entry, &format!("local:{name}")).or_else(linked)?;
         Some(format!("<size {}>", volume.size))
     }
 }

@@ -160,8 +160,12 @@ fn nodes_of(fabric: &str) -> String {
     format!("{NODES}/{fabric}")
 }
 
+/// A fabric; other views than the plain one know only what is applied.
 fn known(call: &Call<'_>, id: &str) -> Result<Map<String, Value>, Failure> {
-    call.world.documents.get(FABRICS, id).cloned().ok_or_else(|| unknown(id))
+    let other_view = call.params.is_on("pending") || call.params.is_on("running");
+    let applied = || call.world.sdn.get_running(FABRICS, id);
+    let found = if other_view { applied() } else { call.world.documents.get(FABRICS, id) };
+    found.cloned().ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: &str) -> Failure {

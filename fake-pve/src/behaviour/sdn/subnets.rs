@@ -12,6 +12,7 @@ use crate::world::World;
 /// A subnet with what its id and its network tell.
 #[derive(Clone, Debug)]
 pub(super) struct Subnet {
+    pub id: String,
     pub zone: String,
     pub vnet: String,
     /// `10.0.0.0/24`.
@@ -53,7 +54,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
 fn put_new(call: &mut Call<'_>, vnet: &str, config: &Map<String, Value>) -> Result<(), Failure> {
     check_lock(call)?;
     let id = format!("{}-{}", text(config, "zone"), call.params.text("subnet").replace('/', "-"));
-    if all(call.world).iter().any(|subnet| subnet.id() == id) {
+    if all(call.world).iter().any(|subnet| subnet.id == id) {
         return Err(Failure::die(format!("sdn subnet object ID '{id}' already defined")));
     }
     let subnet = given(call)?;
@@ -62,7 +63,7 @@ fn put_new(call: &mut Call<'_>, vnet: &str, config: &Map<String, Value>) -> Resu
         return Err(Failure::param("vnet", "you can't add a subnet on a vlanaware vnet"));
     }
     check(&place, &subnet)?;
-    keep_addresses(call.world, &place, &subnet, &Map::new())?;
+    keep_addresses(call.world, &place, &subnet, None);
     call.world.documents.put(&path(vnet), &id, subnet);
     Ok(())
 }
@@ -91,7 +92,7 @@ fn put_changed(call: &mut Call<'_>, vnet: &str) -> Result<(), Failure> {
     subnet.extend(given(call)?);
     let place = Subnet::of(vnet, &id);
     check(&place, &subnet)?;
-    keep_addresses(call.world, &place, &subnet, &old)?;
+    keep_addresses(call.world, &place, &subnet, Some(&old));
     call.world.documents.put(&path(vnet), &id, subnet);
     Ok(())
 }
@@ -112,14 +113,10 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
 
 impl Subnet {
     fn of(vnet: &str, id: &str) -> Subnet {
-        let mut parts = id.splitn(3, '-');
+        let mut parts = id.split('-');
         let mut part = || parts.next().unwrap_or_default();
         let zone = part().to_string();
-        Subnet { zone, vnet: vnet.into(), cidr: format!("{}/{}", part(), part()) }
-    }
-
-    fn id(&self) -> String {
-        format!("{}-{}", self.zone, self.cidr.replace('/', "-"))
+        Subnet { id: id.into(), zone, vnet: vnet.into(), cidr: format!("{}/{}", part(), part()) }
     }
 }
 
@@ -149,7 +146,7 @@ fn missing(call: &Call<'_>, vnet: &str, id: &str) -> Failure {
     if call.world.documents.get(VNETS, vnet).is_none() {
         return unknown_vnet(vnet);
     }
-    match all(call.world).iter().find(|subnet| subnet.id() == id) {
+    match all(call.world).iter().find(|subnet| subnet.id == id) {
         Some(subnet) if subnet.vnet != vnet => Failure::param("vnet", "wrong vnet"),
         _ => Failure::die(format!("sdn subnet '{id}' does not exist")),
     }
@@ -209,24 +206,16 @@ fn check(place: &Subnet, subnet: &Map<String, Value>) -> Result<(), Failure> {
 }
 
 /// The built-in IPAM knows the network and its gateway from the moment on at which it is asked for.
-fn keep_addresses(
-    world: &mut World,
-    place: &Subnet,
-    new: &Map<String, Value>,
-    old: &Map<String, Value>,
-) -> Result<(), Failure> {
-    if !ipams::is_built_in(world, &place.zone) {
-        return Ok(());
+fn keep_addresses(world: &mut World, place: &Subnet, new: &Map<String, Value>, old: Option<&Map<String, Value>>) {
+    let (before, gateway) = (old.map(|old| text(old, "gateway")), text(new, "gateway"));
+    if !ipams::is_built_in(world, &place.zone) || before.as_ref() == Some(&gateway) {
+        return;
     }
     let network = world.sdn.addresses.entry(place.zone.clone()).or_default().entry(place.cidr.clone()).or_default();
-    let (before, gateway) = (text(old, "gateway"), text(new, "gateway"));
-    if before != gateway {
-        network.remove(&before);
-    }
+    network.remove(&before.unwrap_or_default());
     if !gateway.is_empty() {
         network.insert(gateway, Map::from_iter([("gateway".to_string(), json!(1))]));
     }
-    Ok(())
 }
 
 fn forget_addresses(world: &mut World, place: &Subnet, gateway: &str) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::world::World;
+use crate::world::conf::encode_text;
 use crate::world::section::{self, Writer};
 
 /// Where objects of one type of section live.
@@ -35,12 +36,15 @@ const fn perl(name: &'static str, homes: &'static [Home]) -> SectionFile {
 /// Headers without a type (`mapping/*.cfg`) have this one in the table.
 pub(crate) const UNTYPED: &str = "-";
 
+/// Jobs whose comments are written in plain characters.
+pub(crate) const REALM_SYNC: &str = "/cluster/jobs/realm-sync";
+
 /// Every file whose sections are documents.
 pub(crate) const SECTION_FILES: [SectionFile; 17] = [
     perl("domains.cfg", &[]),
     perl("ha/resources.cfg", &[home("", "/cluster/ha/resources")]),
     perl("ha/rules.cfg", &[home("", "/cluster/ha/rules")]),
-    perl("jobs.cfg", &[home("vzdump", "/cluster/backup"), home("realm-sync", "/cluster/jobs/realm-sync")]),
+    perl("jobs.cfg", &[home("vzdump", "/cluster/backup"), home("realm-sync", REALM_SYNC)]),
     perl("mapping/directory.cfg", &[home(UNTYPED, "/cluster/mapping/dir")]),
     perl("mapping/pci.cfg", &[home(UNTYPED, "/cluster/mapping/pci")]),
     perl("mapping/usb.cfg", &[home(UNTYPED, "/cluster/mapping/usb")]),
@@ -115,7 +119,13 @@ fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
             (kind, _) => (kind, id.as_str()),
         };
         let hidden: &[&str] = if home.collection.starts_with("/cluster/notifications") { &SECRETS } else { &["type"] };
-        section::section(writer, kind, id, &without(object, hidden))
+        let mut object = without(object, hidden);
+        if home.collection == REALM_SYNC
+            && let Some(Value::String(comment)) = object.get_mut("comment")
+        {
+            *comment = encode_text(comment);
+        }
+        section::section(writer, kind, id, &object)
     };
     world.documents.list(home.collection).iter().map(one).collect()
 }
