@@ -53,6 +53,7 @@ fn main() -> Result<(), String> {
         secrets: toml(data, "secrets")?,
         summaries: toml(data, "summaries")?,
         advice: toml(data, "advice")?,
+        aliases: toml(data, "aliases")?,
     };
     let privileges: BTreeMap<String, Vec<String>> = toml(data, "privileges")?;
     let tables = tables::Tables {
@@ -65,8 +66,7 @@ fn main() -> Result<(), String> {
     #[expect(clippy::disallowed_methods, reason = "how cargo tells a build script where to write")]
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let out = Path::new(&out);
-    fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules, encode::Unknown::Refused)?)
-        .map_err(|e| e.to_string())?;
+    fs::write(out.join("catalog.postcard"), encode::encode(&facts, &rules)?).map_err(|e| e.to_string())?;
     let rules = postcard::to_stdvec(&rules).map_err(|e| e.to_string())?;
     fs::write(out.join("rules.postcard"), rules).map_err(|e| e.to_string())?;
     let tables = postcard::to_stdvec(&tables).map_err(|e| e.to_string())?;

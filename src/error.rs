@@ -3,86 +3,69 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Every code an error result can carry. The README documents each; a test produces each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
-    /// An argument is missing, unknown or of the wrong form.
-    BadArgument,
-    /// No tool has this name.
-    UnknownTool,
-    /// The call needs a gate that is closed.
-    GateClosed,
-    /// The policy blocks this method.
-    Blocked,
-    /// The call names a protected guest.
-    ProtectedGuest,
-    /// A destructive call needs a confirmation that the client cannot give.
-    ConfirmationRequired,
-    /// A person said no.
-    ConfirmationDeclined,
-    /// The question could not be asked or answered.
-    ConfirmationFailed,
-    /// Proxmox does not know who we are.
-    Unauthenticated,
-    /// The account wants a second factor.
-    TwoFactor,
-    /// The method refuses API tokens.
-    TokenNotAccepted,
-    /// A privilege is missing.
-    Forbidden,
-    /// No such object.
-    NotFound,
-    /// This cluster has no such method.
-    NotSupported,
-    /// The guest is locked by another operation.
-    GuestLocked,
-    /// The guest does not run.
-    GuestNotRunning,
-    /// The guest agent is switched off in the configuration.
-    AgentOff,
-    /// The guest agent does not run in the guest.
-    AgentNotRunning,
-    /// The guest agent did not answer in time.
-    AgentTimeout,
-    /// Somebody else changed it meanwhile, or it exists already.
-    Conflict,
-    /// A task ended with an error.
-    TaskFailed,
-    /// The node behind the API does not answer.
-    NodeUnreachable,
-    /// The API does not answer.
-    Unreachable,
-    /// No answer in time.
-    Timeout,
-    /// The certificate cannot be verified.
-    TlsUntrusted,
-    /// The certificate is not the pinned one.
-    TlsFingerprintMismatch,
-    /// The server answered with a redirect, which is never followed.
-    UnexpectedRedirect,
-    /// The caller cancelled.
-    Cancelled,
-    /// An answer or a body is too large.
-    TooLarge,
-    /// A local path is not allowed.
-    LocalDir,
-    /// A value carries a mask instead of a secret.
-    RedactedBody,
-    /// The audit log cannot be written.
-    AuditFailed,
-    /// A fault of this server, or an answer of Proxmox that fits nothing else.
-    Internal,
-    /// The host key is not known.
-    HostKeyUnknown,
-    /// The host key is another one.
-    HostKeyMismatch,
-    /// SSH credentials were refused.
-    SshAuthFailed,
-    /// No SSH connection.
-    SshUnreachable,
-    /// A file or an output is too large to return.
-    SshOutputTooLarge,
+/// The codes and what each means, once: for the documentation, the README and whoever asks [`Code::meaning`].
+macro_rules! codes {
+    ($($code:ident: $meaning:literal,)*) => {
+        /// Every code an error result can carry. The README documents each; a test produces each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Code {
+            $(#[doc = $meaning] $code,)*
+        }
+
+        impl Code {
+            /// All of them, in the order of the README.
+            pub const ALL: &[Code] = &[$(Code::$code,)*];
+
+            /// What it means, one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Code::$code => $meaning,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    BadArgument: "An argument is missing, unknown or of the wrong form.",
+    UnknownTool: "No tool has this name.",
+    GateClosed: "The call needs a gate that is closed.",
+    Blocked: "The policy blocks this method.",
+    ProtectedGuest: "The call names a protected guest.",
+    ConfirmationRequired: "A destructive call needs a confirmation that the client cannot give.",
+    ConfirmationDeclined: "A person said no.",
+    ConfirmationFailed: "The question could not be asked or answered.",
+    Unauthenticated: "Proxmox does not know who we are.",
+    TwoFactor: "The account wants a second factor.",
+    TokenNotAccepted: "The method refuses API tokens.",
+    Forbidden: "A privilege is missing.",
+    NotFound: "No such object.",
+    NotSupported: "This cluster has no such method.",
+    GuestLocked: "The guest is locked by another operation.",
+    GuestNotRunning: "The guest does not run.",
+    AgentOff: "The guest agent is switched off in the configuration.",
+    AgentNotRunning: "The guest agent does not run in the guest.",
+    AgentTimeout: "The guest agent did not answer in time.",
+    Conflict: "Somebody else changed it meanwhile, or it exists already.",
+    TaskFailed: "A task ended with an error.",
+    NodeUnreachable: "The node behind the API does not answer.",
+    Unreachable: "The API does not answer.",
+    Timeout: "No answer in time.",
+    TlsUntrusted: "The certificate cannot be verified.",
+    TlsFingerprintMismatch: "The certificate is not the pinned one.",
+    UnexpectedRedirect: "The server answered with a redirect, which is never followed.",
+    Cancelled: "The caller cancelled.",
+    TooLarge: "An answer or a body is too large.",
+    LocalDir: "A local path is not allowed.",
+    RedactedBody: "A value carries a mask instead of a secret.",
+    AuditFailed: "The audit log cannot be written.",
+    Internal: "A fault of this server, or an answer of Proxmox that fits nothing else.",
+    HostKeyUnknown: "The host key is not known.",
+    HostKeyMismatch: "The host key is another one.",
+    SshAuthFailed: "SSH credentials were refused.",
+    SshUnreachable: "No SSH connection.",
+    SshOutputTooLarge: "A file or an output is too large to return.",
 }
 
 impl Code {

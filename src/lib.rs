@@ -9,7 +9,7 @@
 //! - [`redact`] decides what may be shown of requests, answers and errors.
 
 pub mod call;
-pub mod catalog_import;
+pub mod catalog;
 pub mod config;
 pub mod console;
 pub mod error;

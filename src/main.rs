@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use pvemcp::config::{Purpose, Settings};
 use pvemcp::console::{note, say};
 use pvemcp::server::Server;
-use pvemcp::{call, catalog_import, list_tools, mcp};
+use pvemcp::{call, catalog, list_tools, mcp};
 use tracing_subscriber::EnvFilter;
 
 /// MCP server for the whole Proxmox VE API, with gates. Without a subcommand it speaks MCP on stdio; the environment
@@ -66,14 +66,36 @@ struct Rehearse {
 
 #[derive(Debug, Subcommand)]
 enum CatalogCommand {
-    /// Turn an apidoc.js (every node serves its own) into a file of facts
+    /// Turn the apidoc.js of a Proxmox version into a file for PROXMOX_CATALOG
     Import {
-        /// The apidoc.js
-        #[arg(long)]
-        from: PathBuf,
+        /// An apidoc.js, or a node that serves its own: https://node:8006 (trusted as PROXMOX_FINGERPRINT and its kin say)
+        #[arg(long, value_name = "FILE|URL")]
+        from: String,
         /// The file of facts to write
         #[arg(long)]
         to: PathBuf,
+        /// Keep Proxmox's own texts; nobody has read them for what they tell a model
+        #[arg(long)]
+        texts: bool,
+        /// The version it is of, such as 9.3: the document does not say
+        #[arg(long, value_name = "VERSION")]
+        pve_version: Option<String>,
+    },
+    /// What changes from one catalogue to another: methods, parameters, and the gates that hold for them
+    Diff {
+        /// `embedded`, a file (facts or apidoc.js), or https://node:8006
+        before: String,
+        /// The same
+        after: String,
+    },
+    /// Everything about one method: a tool, `GET /pools`, or a path
+    Show {
+        /// Its name, or its verb and path
+        #[arg(required = true, num_args = 1..=2)]
+        method: Vec<String>,
+        /// `embedded`, a file (facts or apidoc.js), or https://node:8006
+        #[arg(long, default_value = "embedded")]
+        catalog: String,
     },
 }
 
@@ -93,7 +115,7 @@ fn main() -> ExitCode {
         Some(Command::Call { tool, json, .. }) => run(call_tool(tool, json)),
         #[cfg(feature = "rehearse")]
         Some(Command::Rehearse(how)) => run(rehearse(how)),
-        Some(Command::Catalog(CatalogCommand::Import { from, to })) => import(&from, &to),
+        Some(Command::Catalog(command)) => run(of_catalog(command)),
     };
     done.unwrap_or_else(|(status, message)| {
         note(&message);
@@ -143,9 +165,28 @@ async fn rehearse_call(tool: String, json: Option<String>) -> Result<ExitCode, F
     Ok(ExitCode::from(called.status))
 }
 
-fn import(from: &std::path::Path, to: &std::path::Path) -> Result<ExitCode, Failure> {
-    let methods = catalog_import::import(from, to).map_err(|error| (FAILED, error.to_string()))?;
-    note(&format!("{methods} methods written to {}", to.display()));
+async fn of_catalog(command: CatalogCommand) -> Result<ExitCode, Failure> {
+    let failed = |error: catalog::CatalogError| {
+        let usage = matches!(error, catalog::CatalogError::Usage(_) | catalog::CatalogError::Settings(_));
+        (if usage { USAGE } else { FAILED }, error.to_string())
+    };
+    match command {
+        CatalogCommand::Import { from, to, texts, pve_version } => {
+            let told = to.display().to_string();
+            let import = catalog::Import { from, to, texts, pve_version };
+            let imported = catalog::import(import).await.map_err(failed)?;
+            note(&format!("{} methods written to {told}; use it with PROXMOX_CATALOG", imported.methods().len()));
+        }
+        CatalogCommand::Diff { before, after } => {
+            let before = catalog::open(&before).await.map_err(failed)?;
+            let after = catalog::open(&after).await.map_err(failed)?;
+            say(catalog::diff(before, after).trim_end());
+        }
+        CatalogCommand::Show { method, catalog: from } => {
+            let of = catalog::open(&from).await.map_err(failed)?;
+            say(catalog::show(of, &method.join(" ")).map_err(failed)?.trim_end());
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

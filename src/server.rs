@@ -2,9 +2,10 @@
 //!
 //! Every way in (stdio, HTTP, the command line) comes to [`Server::call`].
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use pve_catalog::Catalog;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -13,9 +14,11 @@ use crate::error::Fault;
 use crate::policy::Policy;
 use crate::pve::{Client, Clock, WallClock};
 use crate::redact;
+use crate::tools::aliases::Aliases;
+use crate::tools::api::index::Index;
 use crate::tools::context::Caller;
 use crate::tools::nearest::{nearest, question};
-use crate::tools::{Ctx, Registry, Reply, Tool};
+use crate::tools::{Ctx, Registry, Reply, Tool, aliases};
 
 /// Everything that calls share.
 #[derive(Debug)]
@@ -23,6 +26,7 @@ pub struct Server {
     settings: Settings,
     clusters: Vec<Cluster>,
     registry: Registry,
+    index: OnceLock<Index>,
     shutdown: CancellationToken,
 }
 
@@ -57,11 +61,25 @@ impl Server {
     /// # Errors
     /// As [`Server::new`].
     pub fn with_clock(settings: Settings, clock: Arc<dyn Clock>) -> Result<Arc<Server>, Fault> {
+        Server::with_aliases(settings, clock, Catalog::rules().aliases.clone())
+    }
+
+    /// The same with other old names of tools, for tests.
+    ///
+    /// # Errors
+    /// As [`Server::new`].
+    pub fn with_aliases(settings: Settings, clock: Arc<dyn Clock>, aliases: Aliases) -> Result<Arc<Server>, Fault> {
         let made = settings.instances.iter().map(|instance| Cluster::new(instance, clock.clone()));
         let clusters = made.collect::<Result<Vec<_>, Fault>>()?;
         let policies: Vec<&Policy> = clusters.iter().map(|cluster| &cluster.policy).collect();
-        let registry = Registry::all(&settings, &policies);
-        Ok(Arc::new(Server { settings, clusters, registry, shutdown: CancellationToken::new() }))
+        let registry = Registry::all(&settings, &policies).with_aliases(aliases);
+        Ok(Arc::new(Server {
+            settings,
+            clusters,
+            registry,
+            index: OnceLock::new(),
+            shutdown: CancellationToken::new(),
+        }))
     }
 
     /// What it was told.
@@ -77,6 +95,16 @@ impl Server {
     /// The clusters' policies, in the same order.
     pub fn policies(&self) -> Vec<&Policy> {
         self.clusters.iter().map(|cluster| &cluster.policy).collect()
+    }
+
+    /// What the API is taken to be.
+    pub fn catalog(&self) -> &'static Catalog {
+        self.settings.catalog
+    }
+
+    /// The search over methods and tools, made when it is first asked.
+    pub fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.catalog()))
     }
 
     /// All tools.
@@ -96,11 +124,17 @@ impl Server {
 
     /// Calls a tool. Whatever goes wrong becomes a reply that says so.
     pub async fn call(self: &Arc<Server>, name: &str, arguments: Map<String, Value>, caller: Caller) -> Reply {
-        let reply = match self.registry.get(name) {
+        let renamed = self.registry.renamed(name);
+        let reply = match self.registry.get(renamed.unwrap_or(name)) {
             Ok(tool) => self.run(tool, arguments, caller).await,
             Err(fault) => Err(fault),
         };
-        reply.unwrap_or_else(|fault| Reply::of_fault(&redact::fault(fault))).fit(self.settings.max_response_chars)
+        let reply = reply.unwrap_or_else(|fault| Reply::of_fault(&redact::fault(fault)));
+        let reply = match renamed {
+            Some(new) => aliases::noted(reply, name, new),
+            None => reply,
+        };
+        reply.fit(self.settings.max_response_chars)
     }
 
     async fn run(self: &Arc<Server>, tool: &Tool, args: Map<String, Value>, caller: Caller) -> Result<Reply, Fault> {

@@ -46,6 +46,9 @@ pub struct Absent {
     pub verbs: Vec<Verb>,
     /// What does it instead, as a fragment for an error.
     pub instead: String,
+    /// What to say where a tool that `instead` names is not there.
+    #[serde(default)]
+    pub otherwise: Option<String>,
 }
 
 impl Advice {
@@ -57,10 +60,12 @@ impl Advice {
 }
 
 impl AdviceRules {
-    /// What to do instead of a call that the API does not have; `path` as it was asked for.
-    pub fn instead_of(&self, verb: Verb, path: &str) -> Option<&str> {
+    /// What to do instead of a call that the API does not have; `path` as it was asked for. `holds` tells whether the
+    /// tools that a text names are there.
+    pub fn instead_of(&self, verb: Verb, path: &str, holds: impl Fn(&str) -> bool) -> Option<&str> {
         let absent = self.absent.iter().find(|absent| absent.names(verb, path))?;
-        Some(&absent.instead)
+        let texts = [Some(&absent.instead), absent.otherwise.as_ref()];
+        texts.into_iter().flatten().map(String::as_str).find(|text| holds(text))
     }
 }
 

@@ -53,6 +53,12 @@ impl ArgumentRule {
         given.find(|(_, value)| fits(&self.when, value) != self.negate).map(|(name, _)| name.as_str())
     }
 
+    /// Whether it is about this parameter (`net[n]`, `net0` or `net`) of this method, whatever the value.
+    pub fn names(&self, template: &str, parameter: &str) -> bool {
+        let bare = parameter.trim_end_matches("[n]");
+        glob::matches(&self.path, template) && self.params.iter().any(|wanted| names(wanted, bare))
+    }
+
     /// Whether any method has such a template and parameter.
     pub fn names_something(&self, template: &str, parameters: &[&str]) -> bool {
         glob::matches(&self.path, template)

@@ -37,6 +37,8 @@ pub struct Rules {
     pub summaries: BTreeMap<String, String>,
     /// `advice.toml`.
     pub advice: AdviceRules,
+    /// `aliases.toml`: old name of a tool -> its name.
+    pub aliases: BTreeMap<String, String>,
 }
 
 /// `gates.toml`.
@@ -147,6 +149,9 @@ impl PathRule {
     }
 }
 
+/// Why a method that nobody has looked at is held to a stricter gate.
+pub const UNKNOWN: &str = "this server's own decisions do not know the method";
+
 /// What is decided about one method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -173,7 +178,7 @@ pub struct Decision {
 impl Rules {
     /// Decides about one method; `None` where a rule is missing. `templates` are all path templates of the catalogue,
     /// because a name depends on what lies beside and below the method. An unknown method (an imported catalogue has
-    /// some) is `sensitive` or `elevated` where a rule would have it `read` or `write`.
+    /// some) is `sensitive` or `elevated` where a rule would have it `read` or `write`, and destructive unless it reads.
     pub fn decide(&self, verb: Verb, template: &str, returns: &Schema, templates: &[&str]) -> Option<Decision> {
         let key = format!("{verb} {template}");
         let rule = self.gates.rule.iter().find(|rule| {
@@ -188,13 +193,17 @@ impl Rules {
         };
         let has_tool = gate != Gate::Blocked && !self.methods.without_tool.iter().any(|without| without.method == key);
         let tool = self.names.name(verb, template, returns, templates);
+        // What nobody has looked at may destroy anything, and do more each time.
+        let unknown = summary.is_none() && verb != Verb::Get;
         let destructive =
-            verb == Verb::Delete || self.methods.destructive.iter().any(|rule| rule.matches(verb, template));
-        let idempotent = matches!(verb, Verb::Get | Verb::Put)
-            || self.methods.idempotent.iter().any(|rule| rule.matches(verb, template));
+            unknown || verb == Verb::Delete || self.methods.destructive.iter().any(|rule| rule.matches(verb, template));
+        let idempotent = !unknown
+            && (matches!(verb, Verb::Get | Verb::Put)
+                || self.methods.idempotent.iter().any(|rule| rule.matches(verb, template)));
+        let stricter = stricter.map(|stricter| stricter.reason.as_str());
         Some(Decision {
             gate,
-            stricter: stricter.map(|stricter| stricter.reason.clone()),
+            stricter: stricter.or(summary.is_none().then_some(UNKNOWN)).map(str::to_string),
             domains: self.domains_of(template)?,
             destructive,
             idempotent,

@@ -1,48 +1,53 @@
 //! Facts + decisions -> the stored catalogue. Used by `build.rs`, and at run time for an imported catalogue.
+//!
+//! Every method of our own catalogue is decided by hand: one that no line of `summaries.toml` names is an error there.
 
 use serde_json::Value;
 
-use crate::decide::Rules;
+use crate::decide::{Decision, Rules};
 use crate::record::{Body, Record};
 use crate::schema::Schema;
 use crate::verb::Verb;
 
 /// One line of `facts.jsonl`, read.
-struct Fact {
-    verb: Verb,
-    path: String,
-    name: String,
-    protected: bool,
-    proxyto: Option<String>,
-    allow_token: bool,
-    download: bool,
-    body: Body,
-}
-
-/// What becomes of a method that `summaries.toml` does not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unknown {
-    /// It is an error: our own catalogue is decided by hand, whole.
-    Refused,
-    /// It is taken with a stricter gate and a summary out of its name: an imported catalogue.
-    Guarded,
+pub(crate) struct Fact {
+    pub verb: Verb,
+    pub path: String,
+    pub name: String,
+    pub protected: bool,
+    pub proxyto: Option<String>,
+    pub allow_token: bool,
+    pub download: bool,
+    pub body: Body,
 }
 
 /// Joins the facts (text of `facts.jsonl`) with the decisions.
 ///
 /// # Errors
-/// A sentence that names the broken line, or the method that no rule decides.
-pub fn encode(facts: &str, rules: &Rules, unknown: Unknown) -> Result<Vec<u8>, String> {
+/// A sentence that names the broken line, or the method that nothing is decided about.
+pub fn encode(facts: &str, rules: &Rules) -> Result<Vec<u8>, String> {
     let facts = facts.lines().enumerate().map(|(at, line)| read(line).map_err(|e| format!("line {}: {e}", at + 1)));
     let facts = facts.collect::<Result<Vec<Fact>, String>>()?;
+    store(&facts, |fact, templates| {
+        let decision = rules.decide(fact.verb, &fact.path, &fact.body.returns, templates);
+        decision.filter(|decision| decision.known)
+    })
+}
+
+/// Writes the stored form of facts that are sorted by path, then verb. `decide` is given each fact and every template.
+///
+/// # Errors
+/// A sentence that names the method that nothing is decided about.
+pub(crate) fn store(
+    facts: &[Fact],
+    mut decide: impl FnMut(&Fact, &[&str]) -> Option<Decision>,
+) -> Result<Vec<u8>, String> {
     let mut templates: Vec<&str> = facts.iter().map(|fact| fact.path.as_str()).collect();
     templates.dedup();
     let mut stored = Vec::new();
-    for fact in &facts {
-        let decision = rules
-            .decide(fact.verb, &fact.path, &fact.body.returns, &templates)
-            .filter(|decision| decision.known || unknown == Unknown::Guarded)
-            .ok_or_else(|| format!("nothing is decided about {} {}", fact.verb, fact.path))?;
+    for fact in facts {
+        let decision =
+            decide(fact, &templates).ok_or_else(|| format!("nothing is decided about {} {}", fact.verb, fact.path))?;
         let body = postcard::to_stdvec(&fact.body).map_err(|e| e.to_string())?;
         let record = Record {
             verb: fact.verb,
@@ -67,7 +72,8 @@ pub fn encode(facts: &str, rules: &Rules, unknown: Unknown) -> Result<Vec<u8>, S
     postcard::to_stdvec(&stored).map_err(|e| e.to_string())
 }
 
-fn read(line: &str) -> Result<Fact, String> {
+/// One line of facts.
+pub(crate) fn read(line: &str) -> Result<Fact, String> {
     let value: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     let flag = |key: &str| value.get(key).is_some_and(|value| value != &Value::from(0) && value != &Value::Bool(false));
@@ -84,6 +90,12 @@ fn read(line: &str) -> Result<Fact, String> {
             parameters: schema("parameters"),
             returns: schema("returns"),
             permissions: value.get("permissions").map(Value::to_string).unwrap_or_default(),
+            texts: value.get("texts").and_then(Value::as_object).map(texts).unwrap_or_default(),
         },
     })
+}
+
+/// Texts by what they are about; whoever reads them from outside cleans them.
+fn texts(object: &serde_json::Map<String, Value>) -> std::collections::BTreeMap<String, String> {
+    object.iter().filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_string()))).collect()
 }

@@ -56,6 +56,25 @@ impl Gate {
     }
 }
 
+impl Gate {
+    /// What lies behind it, for people.
+    pub fn holds(self) -> &'static str {
+        match self {
+            Gate::Read => "Ordinary reads",
+            Gate::Sensitive => "Reads that show secrets or files, or make a node contact another host",
+            Gate::Write => "Changes to guests, snapshots, backups, pools, high availability",
+            Gate::Elevated => {
+                "Changes to the cluster itself: nodes, storages, accounts and rights, network, firewall, Ceph"
+            }
+            Gate::GuestExec => "Running something inside a guest, or typing into it",
+            Gate::Console => "Console tickets, each as good as a login",
+            Gate::SshRead => "Fixed commands over SSH that only read",
+            Gate::SshWrite => "Everything else over SSH",
+            Gate::Blocked => "Logins, websockets, calls inside calls: never a tool",
+        }
+    }
+}
+
 impl std::fmt::Display for Gate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.word())

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::{Method, Verb};
 use flat::{Flat, flatten};
 
+pub use parameter::official_text;
 pub use result::output_schema;
 
 /// How much a schema says.
@@ -23,6 +24,14 @@ pub enum Detail {
     Compact,
     /// Everything that JSON Schema can say of the catalogue's facts.
     Full,
+    /// The same with the official texts, where the catalogue was imported with them. Nobody here has read those.
+    Official,
+}
+
+impl Detail {
+    fn is_full(self) -> bool {
+        self != Detail::Compact
+    }
 }
 
 /// The longest grammar of a property string that stands in a schema, in characters; the rest is told on request.

@@ -13,19 +13,23 @@
 //! - [`tables`]: privileges, built-in roles, words on parameters, example values, as plain tables.
 //! - [`verify`]: parameters against a schema, in Proxmox's wording. [`format`]: formats by name. [`property`]: property
 //!   strings. [`pattern`]: Perl patterns in a linear-time engine.
-//! - [`import`]: `apidoc.js` -> facts. [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields
-//!   hold secrets. [`encode`]: both -> stored form.
+//! - [`import`]: `apidoc.js` -> facts; [`texts`]: what may be kept of its texts; [`document`]: facts -> `apidoc.js`.
+//!   [`decide`] and [`name`]: decisions by rule. [`secrets`]: which fields hold secrets. [`encode`]: both -> stored form.
+//! - [`imported`]: a catalogue of another version, from a file. [`diff`]: what two catalogues do not have in common.
 //! - [`advice`]: what goes wrong with a method although the call looks right.
 
 pub mod advice;
 pub mod arguments;
 pub mod decide;
+pub mod diff;
+pub mod document;
 pub mod encode;
 pub mod example;
 pub mod format;
 pub mod gate;
 mod glob;
 pub mod import;
+pub mod imported;
 pub mod json_schema;
 pub mod name;
 pub mod path;
@@ -33,9 +37,11 @@ pub mod pattern;
 pub mod permission;
 pub mod property;
 mod record;
+mod route;
 pub mod schema;
 pub mod secrets;
 pub mod tables;
+pub mod texts;
 pub mod upid;
 pub mod verb;
 pub mod verify;
@@ -51,6 +57,7 @@ pub use verb::Verb;
 
 use permission::Permission;
 use record::{Body, Record};
+use route::Route;
 use tables::Tables;
 
 /// The version of Proxmox VE that the embedded facts describe.
@@ -74,7 +81,8 @@ pub struct Catalog {
     methods: Vec<Method>,
     by_tool: HashMap<&'static str, usize>,
     by_path: HashMap<&'static str, [Option<usize>; 4]>,
-    routes: Route,
+    routes: &'static Route,
+    version: Option<&'static str>,
 }
 
 /// One method of the API: a verb on a path.
@@ -111,6 +119,7 @@ pub struct Method {
     /// Whether it may answer raw content instead of the envelope (Proxmox's `download_allowed`).
     pub download: bool,
     bytes: &'static [u8],
+    routes: &'static Route,
     body: OnceLock<Body>,
     permission: OnceLock<Permission>,
 }
@@ -145,7 +154,7 @@ impl Catalog {
         &TABLES
     }
 
-    /// Reads what [`encode::encode`] wrote.
+    /// Reads what [`encode::encode`] wrote. The tree of its paths stays in memory until the process ends.
     ///
     /// # Panics
     /// When the bytes are not of this build: they are never read from outside.
@@ -154,17 +163,41 @@ impl Catalog {
         let mut methods: Vec<Method> = Vec::with_capacity(records.len());
         let mut by_tool = HashMap::with_capacity(records.len());
         let mut by_path: HashMap<&'static str, [Option<usize>; 4]> = HashMap::with_capacity(records.len());
+        let read = |bytes: &'static [u8]| postcard::from_bytes::<Record<'static>>(bytes).expect("written by encode");
+        let records: Vec<Record<'static>> = records.into_iter().map(read).collect();
         let mut routes = Route::default();
-        for (at, bytes) in records.into_iter().enumerate() {
-            let record: Record<'static> = postcard::from_bytes(bytes).expect("written by encode");
+        records.iter().for_each(|record| routes.insert(record.path));
+        let routes: &'static Route = Box::leak(Box::new(routes));
+        for (at, record) in records.into_iter().enumerate() {
             if let Some(tool) = record.tool {
                 by_tool.insert(tool, at);
             }
             by_path.entry(record.path).or_default()[record.verb as usize] = Some(at);
-            routes.insert(record.path);
-            methods.push(Method::from_record(record));
+            methods.push(Method::from_record(record, routes));
         }
-        Catalog { methods, by_tool, by_path, routes }
+        Catalog { methods, by_tool, by_path, routes, version: Some(PVE_VERSION) }
+    }
+
+    pub(crate) fn with_version(self, version: Option<String>) -> Catalog {
+        Catalog { version: version.map(|version| &*version.leak()), ..self }
+    }
+
+    /// The version of Proxmox VE that it describes, such as `9.2`; an imported one need not say.
+    pub fn version(&self) -> Option<&'static str> {
+        self.version
+    }
+
+    /// The version in words, for messages.
+    pub fn version_words(&self) -> String {
+        match self.version {
+            Some(version) => format!("Proxmox VE {version}"),
+            None => "an imported version that does not say which".into(),
+        }
+    }
+
+    /// Whether it is the catalogue of this build.
+    pub fn is_embedded(&self) -> bool {
+        std::ptr::eq(self, Catalog::embedded())
     }
 
     /// Every method, sorted by path, then verb as a word.
@@ -193,6 +226,11 @@ impl Catalog {
         self.routes.find(path)
     }
 
+    /// Whether the decisions of this build know the method of that verb and template.
+    pub fn knows(verb: Verb, template: &str) -> bool {
+        Catalog::embedded().get(verb, template).is_some()
+    }
+
     /// Every path template, sorted.
     pub fn templates(&self) -> impl Iterator<Item = &'static str> + '_ {
         let mut last = "";
@@ -203,7 +241,7 @@ impl Catalog {
 }
 
 impl Method {
-    fn from_record(record: Record<'static>) -> Method {
+    fn from_record(record: Record<'static>, routes: &'static Route) -> Method {
         Method {
             verb: record.verb,
             path: record.path,
@@ -221,6 +259,7 @@ impl Method {
             allow_token: record.allow_token,
             download: record.download,
             bytes: record.body,
+            routes,
             body: OnceLock::new(),
             permission: OnceLock::new(),
         }
@@ -238,6 +277,22 @@ impl Method {
     /// The result's schema.
     pub fn returns(&self) -> &Schema {
         &self.body().returns
+    }
+
+    /// The official text of the method (`""`), of a parameter (`net[n]`) or of a key of its property string
+    /// (`net[n].bridge`): cleaned, somebody else's, and there only in a catalogue that was imported with texts.
+    pub fn text(&self, about: &str) -> Option<&str> {
+        self.body().texts.get(about).map(String::as_str)
+    }
+
+    /// All its official texts, by what they are about.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.body().texts.iter().map(|(about, text)| (about.as_str(), text.as_str()))
+    }
+
+    /// Whether a decoded path leads to this method's template by the paths of its own catalogue.
+    pub fn is_reached_by(&self, path: &str) -> bool {
+        self.routes.find(path).is_some_and(|(template, _)| template == self.path)
     }
 
     /// The permission expression as JSON text (`{"check":[…]}`, `{"user":"all"}`), empty when Proxmox states none:
@@ -263,54 +318,5 @@ impl Method {
     /// `GET /nodes/{node}/qemu`: how a method is named in data and messages.
     pub fn key(&self) -> String {
         format!("{} {}", self.verb, self.path)
-    }
-}
-
-/// The tree of path templates: literals first, then the one placeholder that a level may have.
-#[derive(Debug, Default)]
-struct Route {
-    template: Option<&'static str>,
-    literals: HashMap<&'static str, Route>,
-    variable: Option<(&'static str, Box<Route>)>,
-    rest: Option<(&'static str, &'static str)>,
-}
-
-impl Route {
-    fn insert(&mut self, template: &'static str) {
-        let mut at = self;
-        for segment in template.split('/').filter(|segment| !segment.is_empty()) {
-            at = match path::placeholder(segment) {
-                Some(name) if path::takes_rest(template, name) => {
-                    at.rest = Some((name, template));
-                    return;
-                }
-                Some(name) => &mut at.variable.get_or_insert_with(|| (name, Box::default())).1,
-                None => at.literals.entry(segment).or_default(),
-            };
-        }
-        at.template = Some(template);
-    }
-
-    fn find<'p>(&self, path: &'p str) -> Option<(&'static str, Vec<(&'static str, &'p str)>)> {
-        let mut at = self;
-        let mut values = Vec::new();
-        let mut rest = path.trim_start_matches('/');
-        while !rest.is_empty() {
-            if let Some((name, template)) = at.rest {
-                values.push((name, rest.trim_end_matches('/')));
-                return Some((template, values));
-            }
-            let (segment, after) = rest.split_once('/').unwrap_or((rest, ""));
-            at = match (at.literals.get(segment), &at.variable) {
-                (Some(next), _) => next,
-                (None, Some((name, next))) => {
-                    values.push((*name, segment));
-                    next
-                }
-                (None, None) => return None,
-            };
-            rest = after.trim_start_matches('/');
-        }
-        at.template.map(|template| (template, values))
     }
 }

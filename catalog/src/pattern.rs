@@ -35,6 +35,19 @@ pub fn matches(pattern: &str, value: &str) -> Option<bool> {
     compiled(&format!("^{pattern}$"), value)
 }
 
+/// Whether a pattern from outside may be run: a short text and a small program, so that no value of a request can keep the
+/// engine busy. A pattern that the engine does not know is no trouble: it is never run.
+pub(crate) fn is_cheap(pattern: &str) -> bool {
+    const LONGEST: usize = 500;
+    if pattern.len() > LONGEST {
+        return false;
+    }
+    match translate(&format!("^{pattern}$")) {
+        Some(rust) => build(&rust, SMALL).is_some(),
+        None => true,
+    }
+}
+
 /// Whether the whole value matches a pattern of ours, written in Perl's dialect; `$` lets a trailing line feed pass.
 pub(crate) fn whole(pattern: &'static str, value: &str) -> bool {
     compiled(&format!("^(?:{pattern})$"), value).unwrap_or(false)
@@ -47,7 +60,7 @@ fn compiled(perl: &str, value: &str) -> Option<bool> {
     }
     drop(known);
     let rust = translate(perl);
-    let build = |most| RegexBuilder::new(rust.as_deref()?).size_limit(most).build().ok();
+    let build = |most| build(rust.as_deref()?, most);
     let mut known = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
     let small = build(SMALL);
     let large = || (known.large < MOST_LARGE).then(|| build(LARGE))?;
@@ -61,6 +74,10 @@ fn compiled(perl: &str, value: &str) -> Option<bool> {
         known.patterns.insert(perl.to_string(), regex);
     }
     answer
+}
+
+fn build(rust: &str, most: usize) -> Option<Regex> {
+    RegexBuilder::new(rust).size_limit(most).build().ok()
 }
 
 /// Perl's dialect to that of `regex`; `None` where there is no equal.

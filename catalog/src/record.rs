@@ -1,5 +1,7 @@
 //! The stored form of a method: what `build.rs` writes and the library reads back without copying.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
@@ -37,6 +39,8 @@ pub struct Body {
     pub returns: Schema,
     /// The permission expression as JSON text, read by `permission`.
     pub permissions: String,
+    /// The official texts that were imported with it; ours has none.
+    pub texts: BTreeMap<String, String>,
 }
 
 /// Borrowed byte strings without another dependency.

@@ -76,9 +76,9 @@ pub fn parameter<'s>(parameters: &'s Schema, name: &str) -> Option<&'s Schema> {
 fn numbered_in<'s>(properties: &'s Properties, name: &str) -> Option<&'s Schema> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let index = &name[stem.len()..];
-    let (first, last) = RANGES.get(stem)?;
+    let (first, last) = range_of(stem);
     let number = index.parse::<u32>().ok().filter(|number| number.to_string() == index)?;
-    (*first..=*last).contains(&number).then(|| properties.get(&format!("{stem}[n]")))?
+    (first..=last).contains(&number).then(|| properties.get(&format!("{stem}[n]")))?
 }
 
 /// Every top-level parameter (`allOf` and `oneOf` variants flattened), named as in the document (`net[n]`), sorted.
@@ -105,5 +105,10 @@ static RANGES: LazyLock<BTreeMap<String, (u32, u32)>> = LazyLock::new(|| {
 /// First and last index of a numbered family in this schema (`net[n]` or `net`): 0 to 31 for network devices.
 pub fn range(parameters: &Schema, family: &str) -> Option<(u32, u32)> {
     let stem = family.strip_suffix("[n]").unwrap_or(family);
-    parameter_names(parameters).contains(&format!("{stem}[n]").as_str()).then(|| RANGES.get(stem).copied())?
+    parameter_names(parameters).contains(&format!("{stem}[n]").as_str()).then(|| range_of(stem))
+}
+
+/// A family that only an imported catalogue has may have as many members as any; the cluster knows how many it takes.
+fn range_of(stem: &str) -> (u32, u32) {
+    RANGES.get(stem).copied().unwrap_or((0, 255))
 }

@@ -4,6 +4,7 @@ use pve_catalog::path::{placeholder, placeholders};
 use pve_catalog::{Catalog, Gate, Method, Verb, example};
 use serde_json::{Map, Value, json};
 
+use crate::prerequisites;
 use crate::session::Called;
 use crate::stage::{Gates, Stage, StageError, Subject};
 
@@ -47,6 +48,9 @@ pub fn arguments(method: &Method) -> Value {
 /// # Errors
 /// When the stage breaks; the tool's own error is a result.
 pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Called, StageError> {
+    for (maker, params) in prerequisites::of(method) {
+        write(stage, maker, params).await?;
+    }
     prepare(stage, method).await?;
     stage.fake.forget_requests();
     Ok(stage.session.call(tool, &arguments(method)).await?)
@@ -65,7 +69,7 @@ async fn prepare(stage: &mut Stage, method: &Method) -> Result<(), StageError> {
             continue;
         }
         let parent = template.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let maker = [template.as_str(), parent].into_iter().find_map(|path| Catalog::embedded().get(Verb::Post, path));
+        let maker = [parent, template.as_str()].into_iter().find_map(|path| Catalog::embedded().get(Verb::Post, path));
         if let Some(maker) = maker.filter(|maker| maker.key() != method.key()) {
             let mut params = example::smallest_call(maker);
             let values: Map<String, Value> = example::smallest_call(method);

@@ -1,15 +1,16 @@
 //! Virtual time: how long things take, and when "now" is.
 //!
 //! At time scale 0 nothing ever waits: with [`Mode::Auto`] the first read of a task's status or log runs the clock to
-//! that task's end, with [`Mode::Manual`] only [`Clock::advance`] moves it. At a scale above 0 a virtual second lasts
-//! that many real ones, and nothing jumps.
+//! that task's end, and so does any request once the task has run for 0.3 seconds; with [`Mode::Manual`] only
+//! [`Clock::advance`] moves it. At a scale above 0 a virtual second lasts that many real ones, and nothing jumps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What moves the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Real time, and jumps to the end of a task when somebody looks at it (only at time scale 0).
+    /// Real time, and jumps to the end of a task when somebody looks at it, or when it has run for 0.3 seconds (only at
+    /// time scale 0).
     #[default]
     Auto,
     /// Nothing but `advance`: for tests that watch a task run. Starts at [`MANUAL_START`].

@@ -9,6 +9,7 @@ use pve_catalog::Verb;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
+use crate::apidoc;
 use crate::engine::Shared;
 use crate::http::{Reply, Request};
 
@@ -104,6 +105,7 @@ pub(crate) fn page(verb: Verb, path: &str) -> Reply {
             let page = "<!DOCTYPE html>\n<title>fake-pve</title>\n<p>A fake Proxmox VE cluster. Its API is under /api2/json.\n";
             Reply::new(200, "OK", "text/html; charset=utf-8", page.as_bytes().to_vec())
         }
+        apidoc::PATH if verb == Verb::Get => apidoc::page(),
         _ => Reply::text(500, &format!("no such file '{path}'\n")),
     }
 }

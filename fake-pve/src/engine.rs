@@ -64,9 +64,12 @@ impl Shared {
     pub fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now_ms = state.clock.now_ms();
-        let State { world, workers, .. } = &mut *state;
-        workers.settle(world, now_ms);
-        world.tell_statistics(now_ms.div_euclid(1000));
+        let State { world, workers, clock, .. } = &mut *state;
+        if let Some(end_ms) = workers.overdue(world, now_ms).filter(|_| clock.runs_to_end()) {
+            clock.run_to_ms(end_ms);
+        }
+        workers.settle(world, clock.now_ms());
+        world.tell_statistics(clock.now_ms().div_euclid(1000));
         state
     }
 }

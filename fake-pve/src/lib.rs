@@ -19,6 +19,7 @@
 //! [`fault`] is where faults strike, `control` is the fake's own interface, [`scenario`] holds worlds to start from.
 
 mod access;
+mod apidoc;
 mod auth;
 mod behaviour;
 pub mod clock;

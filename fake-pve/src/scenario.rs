@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::world::access::Access;
-use crate::world::{Guest, GuestKind, Node, Random, Storage, Volume, World};
+use crate::world::{Guest, GuestKind, Node, Random, Server, Storage, Volume, World};
 
 const GIB: u64 = 1 << 30;
 
@@ -45,12 +45,16 @@ impl Scenario {
         serde_json::to_string_pretty(&self.world).expect("plain data with text keys")
     }
 
-    /// One node `pve1` with storages and a bridge, no guests, no cluster.
+    /// One node `pve1` with storages and a bridge, no guests, no cluster. On its network `nas.example.com` (192.0.2.60)
+    /// serves NFS, CIFS, iSCSI and a backup datastore; nothing else answers there.
     pub fn empty() -> Scenario {
         let mut world =
             World { entry: "pve1".into(), random: Random(1), access: Access::default(), ..World::default() };
         world.storages.insert("local".into(), local());
         world.storages.insert("local-lvm".into(), local_lvm());
+        let nas = nas();
+        world.servers.insert("nas.example.com".into(), nas.clone());
+        world.servers.insert("192.0.2.60".into(), nas);
         Scenario { world }.node("pve1")
     }
 
@@ -272,4 +276,15 @@ fn local() -> Storage {
 fn local_lvm() -> Storage {
     let config = json!({"type": "lvmthin", "vgname": "pve", "thinpool": "data", "content": "images,rootdir"});
     Storage { config: object(config), size: 140 * GIB, ..Storage::default() }
+}
+
+fn nas() -> Server {
+    let named = |name: &str, text: &str| [(name.to_string(), text.to_string())].into();
+    Server {
+        exports: named("/export/pve", "192.0.2.0/24"),
+        shares: named("pve", "storage of the cluster"),
+        targets: vec!["iqn.2003-01.com.example.nas:pve".into()],
+        datastores: named("store1", "backups of the cluster"),
+        size: 2048 * GIB,
+    }
 }

@@ -67,6 +67,17 @@ impl Run<'_> {
         }
     }
 
+    /// Takes a lock off that this task has set, before it ends.
+    pub fn unlock(&mut self, vmid: u32) {
+        self.locks.retain(|locked| *locked != vmid);
+        if let Some(task) = self.world.tasks.iter_mut().find(|task| task.upid == self.upid) {
+            task.locks.retain(|locked| *locked != vmid);
+        }
+        if let Some(guest) = self.world.guests.get_mut(&vmid) {
+            guest.config.shift_remove("lock");
+        }
+    }
+
     /// Starts another task when this act is done; it runs as the same user unless told otherwise.
     pub fn spawn(&mut self, task: NewTask) {
         self.spawned.push(task);
@@ -138,6 +149,8 @@ impl NewTask {
 
 #[derive(Default)]
 struct Work {
+    /// When it was started, in milliseconds.
+    started_ms: i64,
     /// What is still to come while it runs, the next one first, with its moment in milliseconds.
     steps: VecDeque<(i64, Act)>,
     finish: Option<Act>,
@@ -149,6 +162,9 @@ struct Work {
 pub(crate) struct Workers {
     works: HashMap<String, Work>,
 }
+
+/// How long a task runs at most in automatic time, in real milliseconds.
+const LONG_ENOUGH_MS: i64 = 300;
 
 /// How many ended tasks are remembered.
 const REMEMBERED: usize = 2000;
@@ -199,7 +215,10 @@ impl Workers {
         let mut steps: Vec<(i64, Act)> =
             task.steps.into_iter().map(|(after, act)| (now_ms + millis(after), act)).collect();
         steps.sort_by_key(|(at_ms, _)| *at_ms);
-        self.works.insert(upid.clone(), Work { steps: steps.into(), finish: task.finish, undo: task.undo });
+        self.works.insert(
+            upid.clone(),
+            Work { started_ms: now_ms, steps: steps.into(), finish: task.finish, undo: task.undo },
+        );
         if let Some(begin) = task.begin
             && let Err(error) = self.act(world, now_ms, &upid, begin)
         {
@@ -258,6 +277,14 @@ impl Workers {
             let _undone = self.act(world, at_ms, upid, undo);
         }
         self.end(world, at_ms, upid, result);
+    }
+
+    /// The end of the tasks that have run for a while: in automatic time they are over then, for clients that look at
+    /// what a task works on and never at the task. Consoles wait for somebody and are left alone.
+    pub fn overdue(&self, world: &World, now_ms: i64) -> Option<i64> {
+        let old = |upid: &str| self.works.get(upid).is_some_and(|work| now_ms - work.started_ms >= LONG_ENOUGH_MS);
+        let running = world.tasks.iter().filter(|task| task.running() && !task.worker_type.starts_with("vnc"));
+        running.filter(|task| old(&task.upid)).map(|task| task.ends_ms).max()
     }
 
     /// Stops a running task the way a signal does. Nothing happens when it is over.
@@ -319,7 +346,11 @@ impl Workers {
         task.ends_ms = at_ms;
         task.exitstatus = Some(status.clone());
         let (node, user) = (task.node.clone(), task.user.clone());
+        let failed = status != "OK" && !status.starts_with("WARNINGS: ");
         world.say(at_ms.div_euclid(1000), &node, &user, "pvedaemon", format!("end task {upid} {status}"));
+        if let Some(entry) = world.log.last_mut().filter(|_| failed) {
+            entry.pri = 3;
+        }
     }
 }
 

@@ -15,7 +15,6 @@ pub mod curve;
 pub mod disk;
 pub mod document;
 pub mod drive;
-pub mod feature;
 pub mod file;
 pub mod firewall;
 pub mod guest;
@@ -25,18 +24,23 @@ pub mod mount;
 pub mod node;
 pub mod option;
 pub mod pending;
+pub mod plugin;
 pub mod power;
 pub mod random;
 pub mod relation;
+pub mod replication;
+pub mod retention;
 pub mod sdn;
 pub mod section;
 pub mod section_type;
+pub mod server;
 pub mod size;
 pub mod snapshot;
 pub mod statistics;
 pub mod storage;
 pub mod task;
 pub mod volume;
+pub mod web;
 
 use std::collections::BTreeMap;
 
@@ -51,9 +55,11 @@ pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use sdn::Sdn;
+pub use server::Server;
 pub use statistics::Statistics;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
+pub use web::WebFile;
 
 /// The version answers of a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +96,10 @@ pub struct World {
     pub guests: BTreeMap<u32, Guest>,
     /// Storage configurations by id.
     pub storages: BTreeMap<String, Storage>,
+    /// Machines outside the cluster that serve storage, by host name or address.
+    pub servers: BTreeMap<String, Server>,
+    /// Files on the Internet by URL, as far as they are known.
+    pub web: BTreeMap<String, WebFile>,
     /// Volumes by place: [`World::place`] of their storage, then volid.
     pub volumes: BTreeMap<String, BTreeMap<String, Volume>>,
     /// Tasks, oldest first.

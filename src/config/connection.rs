@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::value::Source;
-use super::{Connection, Credentials, Tls};
+use super::{Address, Connection, Credentials, Tls};
 
 /// Port of the Proxmox API.
 const PORT: u16 = 8006;
@@ -13,8 +13,25 @@ pub fn read(source: &mut Source, warnings: &mut Vec<String>) -> Option<Connectio
     let url = url(source);
     let credentials = credentials(source);
     let tls = tls(source, warnings);
-    let timeout = Duration::from_secs(source.number("PROXMOX_TIMEOUT_SECONDS", 30, 1, 3600));
+    let timeout = timeout(source);
     Some(Connection { url: url?, credentials: credentials?, tls, timeout, only_loopback: false })
+}
+
+/// The address of a node that somebody named, with the trust and the patience of the settings; no credentials are read.
+pub fn address(source: &mut Source, warnings: &mut Vec<String>, url: &str) -> Option<Address> {
+    let tls = tls(source, warnings);
+    let timeout = timeout(source);
+    match normal_url(url) {
+        Ok(url) => Some(Address { url, tls, timeout }),
+        Err(problem) => {
+            source.errors.push(super::ConfigError { variable: "--from".into(), shown: None, problem: problem.into() });
+            None
+        }
+    }
+}
+
+fn timeout(source: &mut Source) -> Duration {
+    Duration::from_secs(source.number("PROXMOX_TIMEOUT_SECONDS", 30, 1, 3600))
 }
 
 fn url(source: &mut Source) -> Option<String> {

@@ -6,7 +6,9 @@ use pve_catalog::{Catalog, Gate};
 
 use super::value::{ConfigError, Source};
 use super::variables::{self, State, VARIABLES};
-use super::{Access, ConfirmFallback, Connection, Credentials, Instance, Offer, Settings, Tls, connection};
+use super::{
+    Access, Address, ConfirmFallback, Connection, Credentials, Instance, Offer, Settings, Tls, catalog, connection,
+};
 
 /// Toolsets that hold hand-written tools; the others are the catalogue's domains.
 const HAND_WRITTEN: [&str; 3] = ["ssh", "workflows", "api"];
@@ -100,6 +102,7 @@ impl Settings {
         };
         let access = access(&mut source);
         let offer = offer(&mut source);
+        let catalog = catalog::read(&mut source, &mut warnings);
         let default_node = default_node(&mut source);
         let task_wait = Duration::from_secs(source.number("PROXMOX_TASK_WAIT_SECONDS", 30, 0, 3600));
         let max_response_chars = source.number("PROXMOX_MAX_RESPONSE_CHARS", 120_000, 2_000, 5_000_000);
@@ -107,8 +110,26 @@ impl Settings {
         match connection {
             Some(connection) if source.errors.is_empty() => {
                 let instance = Instance { name: "default".into(), connection, access, default_node, task_wait };
-                Ok(Settings { instances: vec![instance], offer, max_response_chars, warnings })
+                Ok(Settings { instances: vec![instance], offer, catalog, max_response_chars, warnings })
             }
+            _ => Err(source.errors),
+        }
+    }
+}
+
+impl Address {
+    /// The address of a node that somebody named, with the trust of this process's environment (`PROXMOX_FINGERPRINT` and
+    /// its kin), and what to tell a person about it.
+    ///
+    /// # Errors
+    /// Everything that is misspelt or malformed.
+    pub fn from_env(url: &str) -> Result<(Address, Vec<String>), Vec<ConfigError>> {
+        let (get, _) = Settings::environment();
+        let mut source = Source::new(&get);
+        let mut warnings = Vec::new();
+        let address = connection::address(&mut source, &mut warnings, url);
+        match address {
+            Some(address) if source.errors.is_empty() => Ok((address, warnings)),
             _ => Err(source.errors),
         }
     }

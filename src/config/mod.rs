@@ -3,6 +3,7 @@
 //! Parsing is strict: a misspelt or malformed value stops the start with a message that names the variable, the value
 //! and what is accepted, and everything wrong is said at once. A value that would open something never has a fallback.
 
+mod catalog;
 mod connection;
 mod load;
 mod value;
@@ -11,8 +12,10 @@ pub mod variables;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pve_catalog::Catalog;
 use secrecy::SecretString;
 
+pub use catalog::text_of as text_of_catalog;
 pub use load::{Purpose, all_toolsets};
 pub use value::ConfigError;
 
@@ -23,6 +26,8 @@ pub struct Settings {
     pub instances: Vec<Instance>,
     /// Which tools are offered.
     pub offer: Offer,
+    /// What the API is taken to be: the embedded catalogue, or that of `PROXMOX_CATALOG`.
+    pub catalog: &'static Catalog,
     /// Longest answer, in characters (2,000 to 5,000,000).
     pub max_response_chars: usize,
     /// What to tell a person on stderr at the start.
@@ -57,6 +62,17 @@ pub struct Connection {
     pub timeout: Duration,
     /// In a rehearsal: no other address than this one may be contacted.
     pub only_loopback: bool,
+}
+
+/// Where a node is and whom to trust there; who we are is not told.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// `https://host:port`, without a path.
+    pub url: String,
+    /// How the certificate is verified.
+    pub tls: Tls,
+    /// Longest time for one request (1 to 3600 s).
+    pub timeout: Duration,
 }
 
 /// Who we are to Proxmox.

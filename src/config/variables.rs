@@ -79,6 +79,11 @@ pub const VARIABLES: &[Variable] = &[
     works("PROXMOX_TOOLS", "", "Offer only these tools: names or `*` patterns, within the open gates"),
     works("PROXMOX_EXCLUDE_TOOLS", "", "Do not offer these tools: names or `*` patterns"),
     works("PROXMOX_SCHEMA_DETAIL", "compact", "`compact` or `full` tool schemas"),
+    works(
+        "PROXMOX_CATALOG",
+        "",
+        "File with the API of another Proxmox version, made by `pvemcp catalog import`; it lowers no gate",
+    ),
     works("PROXMOX_DEFAULT_NODE", "", "Node taken when a tool without `vmid` gets none; else the only node"),
     works("PROXMOX_PROTECTED_VMIDS", "", "Guests that are not to be changed: `100,101`"),
     works(
@@ -98,7 +103,6 @@ pub const VARIABLES: &[Variable] = &[
     later("PROXMOX_AUDIT_LOG", NotYet, "File that records writes, SSH commands and refusals"),
     later("PROXMOX_AUDIT_KEY_FILE", NotYet, "Key that makes the audit log's chain an HMAC"),
     later("PROXMOX_CONFIG", NotYet, "File that describes several clusters"),
-    later("PROXMOX_CATALOG", NotYet, "An imported catalogue"),
     later("PROXMOX_ELICIT", NoEffectYet, "Whether a person is asked before a destructive call"),
     later("PROXMOX_LOCAL_DIR", NoEffectYet, "The only local folder for transfers"),
     later("PROXMOX_MODE", NoEffectYet, "`full` opens writes for the `essentials` tools"),

@@ -16,7 +16,7 @@ pub fn all(server: &Server) -> Vec<model::Tool> {
 
 fn one(tool: &Tool, full: bool, instances: &[String]) -> model::Tool {
     let input = Arc::new(tool.input_schema(full, instances));
-    let mut listed = model::Tool::new_with_raw(tool.name, Some(tool.summary.clone()), input);
+    let mut listed = model::Tool::new_with_raw(tool.name, Some(tool.description(full)), input);
     if let Some(title) = tool.title {
         listed = listed.with_title(title);
     }

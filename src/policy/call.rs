@@ -8,9 +8,18 @@ use pve_catalog::{Catalog, Method, Verb};
 pub struct ApiCall {
     verb: Verb,
     method: Option<&'static Method>,
+    known: Option<Known>,
     path: String,
     values: Vec<(String, String)>,
     params: Vec<(String, String)>,
+}
+
+/// What the embedded catalogue makes of a path that leads to another method in an imported one: the policy asks both, so
+/// that no import can lead a path away from what was decided about it.
+#[derive(Clone, Debug)]
+struct Known {
+    method: &'static Method,
+    values: Vec<(String, String)>,
 }
 
 /// Why a request cannot be described.
@@ -49,14 +58,15 @@ impl ApiCall {
         });
         let path = path.collect::<Vec<_>>().join("/");
         // What Proxmox will route must be what was decided about.
-        match Catalog::embedded().route(&path) {
-            Some((template, _)) if template == method.path => {}
-            _ => return Err(CallError::Ambiguous),
+        if !method.is_reached_by(&path) {
+            return Err(CallError::Ambiguous);
         }
-        Ok(ApiCall { verb: method.verb, method: Some(method), path, values, params })
+        let known = Catalog::embedded().find(method.verb, &path).filter(|found| found.method.path != method.path);
+        let known = known.map(|found| Known { method: found.method, values: owned(&found.values) });
+        Ok(ApiCall { verb: method.verb, method: Some(method), known, path, values, params })
     }
 
-    /// A request to a path that a caller wrote, decoded (`/nodes/pve1/qemu`). It may be unknown to the catalogue.
+    /// A request to a path that a caller wrote, decoded (`/nodes/pve1/qemu`). It may be unknown to the embedded catalogue.
     ///
     /// # Errors
     /// When the path is not in plain form, or a parameter repeats a path value.
@@ -64,10 +74,9 @@ impl ApiCall {
         path::check_plain(path)?;
         let path = format!("/{}", path.trim_matches('/'));
         if let Some(found) = Catalog::embedded().find(verb, &path) {
-            let values = found.values.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-            return ApiCall::of(found.method, values, params);
+            return ApiCall::of(found.method, owned(&found.values), params);
         }
-        Ok(ApiCall { verb, method: None, path, values: Vec::new(), params })
+        Ok(ApiCall { verb, method: None, known: None, path, values: Vec::new(), params })
     }
 
     /// The same request with one more parameter.
@@ -84,6 +93,11 @@ impl ApiCall {
     /// The method; `None` where the catalogue does not know it.
     pub fn method(&self) -> Option<&'static Method> {
         self.method
+    }
+
+    /// Every method that the path leads to, in whatever catalogue: what is decided about any of them holds.
+    pub fn methods(&self) -> impl Iterator<Item = &'static Method> {
+        self.method.into_iter().chain(self.known.as_ref().map(|known| known.method))
     }
 
     /// The path as Proxmox sees it after decoding, without `/api2/json`.
@@ -122,8 +136,17 @@ impl ApiCall {
         &self.values
     }
 
+    /// Path values by every name that a catalogue has for them.
+    pub fn all_values(&self) -> impl Iterator<Item = &(String, String)> {
+        self.values.iter().chain(self.known.iter().flat_map(|known| &known.values))
+    }
+
     /// Whether it only reads.
     pub fn is_read(&self) -> bool {
         self.verb == Verb::Get
     }
+}
+
+fn owned(values: &[(&str, &str)]) -> Vec<(String, String)> {
+    values.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }

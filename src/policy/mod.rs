@@ -9,6 +9,7 @@ mod call;
 mod gates;
 mod permit;
 mod protected;
+mod unknown;
 
 pub use call::{ApiCall, CallError};
 pub use permit::{Admission, Permit};
@@ -63,25 +64,34 @@ impl Policy {
     }
 
     /// What a request needs: the method's gate, raised by arguments. A method that the catalogue does not know counts as
-    /// `sensitive` (GET) or `elevated`, and as destructive unless it reads.
+    /// `sensitive` (GET) or `elevated`, and as destructive unless it reads. Where an imported catalogue leads a path to
+    /// another method than the embedded one does, the stricter of both counts.
     pub fn judge(&self, call: &ApiCall) -> Judgement {
-        let Some(method) = call.method() else {
-            let gate = if call.is_read() { Gate::Sensitive } else { Gate::Elevated };
-            let raised = Some("the catalogue does not know this method".to_string());
-            return Judgement { gate, raised, destructive: !call.is_read() };
+        let rank = |judgement: &Judgement| (!self.opens(judgement.gate, call.verb()), judgement.gate);
+        let stricter = |one: Judgement, other: Judgement| {
+            let destructive = one.destructive || other.destructive;
+            Judgement { destructive, ..if rank(&other) > rank(&one) { other } else { one } }
         };
+        call.methods().map(|method| self.judge_as(method, call)).reduce(stricter).unwrap_or_else(|| Judgement {
+            gate: if call.is_read() { Gate::Sensitive } else { Gate::Elevated },
+            raised: Some("the catalogue does not know this method".to_string()),
+            destructive: !call.is_read(),
+        })
+    }
+
+    /// What a request needs as a call of one method.
+    fn judge_as(&self, method: &Method, call: &ApiCall) -> Judgement {
         let rules = &Catalog::rules().arguments;
         let own = self.unblocked(method).unwrap_or(method.gate);
-        let raised = (own == Gate::Write)
-            .then(|| rules.raise.iter().find_map(|rule| Some((rule.holds(method.path, call.params())?, rule))))
-            .flatten();
+        let ruled = || {
+            let rule = rules.raise.iter().find_map(|rule| Some((rule.holds(method.path, call.params())?, rule)));
+            rule.map(|(argument, rule)| format!("'{argument}': {}", rule.reason))
+        };
+        let raised = (own == Gate::Write).then(|| ruled().or_else(|| unknown::argument(method, call))).flatten();
         let destroys = rules.destroys.iter().any(|rule| rule.holds(method.path, call.params()).is_some());
         Judgement {
             gate: if raised.is_some() { Gate::Elevated } else { own },
-            raised: match raised {
-                Some((argument, rule)) => Some(format!("'{argument}': {}", rule.reason)),
-                None => method.stricter.map(str::to_string),
-            },
+            raised: raised.or_else(|| method.stricter.map(str::to_string)),
             destructive: method.destructive || destroys,
         }
     }

@@ -30,14 +30,14 @@ pub fn touches(call: &ApiCall, protected: &[u32]) -> Option<String> {
 }
 
 fn named(call: &ApiCall) -> Vec<u32> {
-    let template = call.method().map_or(call.path(), |method| method.path);
+    let replication = call.path().contains("/replication");
     let mut vmids = Vec::new();
-    for (name, value) in call.values().iter().chain(call.params()) {
+    for (name, value) in call.all_values().chain(call.params()) {
         match name.as_str() {
             "vmid" | "newid" | "target-vmid" | "vms" | "sid" | "resources" | "guests" => {
                 vmids.extend(entries(value).filter_map(guest_number));
             }
-            "id" if template.contains("/replication") => {
+            "id" if replication => {
                 vmids.extend(value.split('-').next().and_then(|number| number.parse::<u32>().ok()));
             }
             name if FREE_TEXT.contains(&name) => {}
@@ -65,7 +65,10 @@ fn owners(value: &str) -> Vec<u32> {
 }
 
 fn acts_on_all(call: &ApiCall, protected: &[u32]) -> Option<String> {
-    let template = call.method().map(|method| method.path)?;
+    call.methods().find_map(|method| acts_as(method.path, call, protected))
+}
+
+fn acts_as(template: &str, call: &ApiCall, protected: &[u32]) -> Option<String> {
     let last = template.rsplit('/').next().unwrap_or_default();
     let bulk = template.starts_with("/cluster/bulk-action/guest/")
         || matches!(last, "startall" | "stopall" | "suspendall" | "migrateall");

@@ -1,21 +1,21 @@
 //! The one type that talks to a cluster's API, and what it sends.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use pve_catalog::Verb;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use reqwest::{Method as HttpMethod, Request, Url, redirect};
+use reqwest::{Method as HttpMethod, Request, Url};
 use secrecy::ExposeSecret;
 
 use super::auth::{Auth, Pass};
 use super::clock::{Clock, WallClock};
 use super::envelope::{self, Answer};
+use super::origin::Origin;
+use super::refusal;
 use super::reply::{Broken, MOST_BYTES, Reply, too_large};
 use super::transport::{self, Failure};
-use super::{refusal, tls};
 use crate::config::Connection;
 use crate::error::{Code, Fault};
 use crate::policy::{ApiCall, Permit};
@@ -23,12 +23,6 @@ use crate::redact::{self, Scrubber};
 
 /// Pauses between the attempts of a GET; one attempt more than pauses.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
-
-/// Longest time to a connection.
-const CONNECT: Duration = Duration::from_secs(10);
-
-/// pveproxy closes an idle connection after five seconds; a write on one that is just closing would fail.
-const IDLE: Duration = Duration::from_secs(4);
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
@@ -58,30 +52,9 @@ impl Client {
     /// # Errors
     /// As [`Client::new`].
     pub fn with_clock(connection: Connection, clock: Arc<dyn Clock>) -> Result<Client, Fault> {
-        let base = base(&connection)?;
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(&connection.tls)?)
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .user_agent(concat!("pvemcp/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT.min(connection.timeout))
-            .timeout(connection.timeout)
-            .pool_idle_timeout(IDLE);
-        if connection.only_loopback {
-            // A name is not asked for either: a hosts file may send it elsewhere.
-            let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
-            let port = base.port_or_known_default().unwrap_or_default();
-            let addresses = loopback.map(|address| SocketAddr::new(address, port));
-            builder = builder.resolve_to_addrs("localhost", &addresses);
-        }
-        let http = builder.build().map_err(|error| {
-            Fault::new(Code::Internal, format!("no HTTP client can be made: {}", error.without_url()))
-        })?;
-        let host = match (base.host_str(), base.port_or_known_default()) {
-            (Some(host), Some(port)) => format!("{host}:{port}"),
-            _ => connection.url.clone(),
-        };
+        let origin = Origin::of(&connection.url, connection.only_loopback)?;
+        let http = origin.http(&connection.tls, connection.timeout)?;
+        let Origin { base, host, .. } = origin;
         let auth = Auth::new(connection.credentials);
         let scrubber = auth.scrubber();
         Ok(Client { http, base, host, auth, scrubber, clock })
@@ -199,40 +172,7 @@ impl Client {
         let response = self.http.execute(request).await.map_err(failure)?;
         Reply::read(response, MOST_BYTES).await.map_err(|broken| match broken {
             Broken::Transport(error) => failure(error),
-            Broken::TooLarge => Failure { fault: too_large(), connection: false },
+            Broken::TooLarge => Failure { fault: too_large(MOST_BYTES), connection: false },
         })
     }
-}
-
-/// `https://host:port` and nothing else; plain HTTP on this machine only, where tests listen.
-fn base(connection: &Connection) -> Result<Url, Fault> {
-    let bad = |why: &str| {
-        Fault::new(Code::BadArgument, format!("PROXMOX_URL is not usable: {why}"))
-            .hint("it looks like https://node:8006")
-    };
-    let url = Url::parse(&connection.url).map_err(|error| bad(&error.to_string()))?;
-    let loopback = match url.host_str() {
-        None => return Err(bad("it names no host")),
-        Some("localhost" | "127.0.0.1" | "[::1]") => true,
-        Some(_) => false,
-    };
-    if connection.only_loopback && !loopback {
-        return Err(Fault::new(
-            Code::Blocked,
-            format!("a rehearsal contacts this machine only, not {}", url.host_str().unwrap_or_default()),
-        ));
-    }
-    match url.scheme() {
-        "https" => {}
-        "http" if loopback => {}
-        "http" => return Err(bad("credentials do not go over plain HTTP")),
-        _ => return Err(bad("it does not begin with https://")),
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(bad("it holds credentials; those have variables of their own"));
-    }
-    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return Err(bad("it holds more than the host and the port"));
-    }
-    Ok(url)
 }

@@ -1,6 +1,6 @@
 //! What Proxmox means when it refuses: its status and its words to a code and to advice.
 
-use pve_catalog::{Catalog, Method};
+use pve_catalog::Method;
 use serde_json::{Map, Value};
 
 use super::reply::Reply;
@@ -22,7 +22,7 @@ pub(super) fn fault(reply: &Reply, call: &ApiCall, token: bool) -> Fault {
         595..=599 => node_unreachable(&said, reply.status, call),
         502..=504 => Fault::new(Code::Unreachable, said.or("a proxy before the API got no answer from it"))
             .hint("try again; if it stays so, look at pveproxy and at what stands before it"),
-        501 => not_supported(&said, call),
+        501 => not_supported(&said),
         404 => Fault::new(Code::NotFound, said.or("no such object")).hint(LIST_FIRST),
         status => by_words(&said, status),
     };
@@ -207,21 +207,15 @@ fn node_unreachable(said: &Said, status: u16, call: &ApiCall) -> Fault {
     fault.hint(hint).detail("node", node)
 }
 
-fn not_supported(said: &Said, call: &ApiCall) -> Fault {
+fn not_supported(said: &Said) -> Fault {
     let words = said.words();
     if words.contains("for data too large") {
         return Fault::new(Code::TooLarge, said.message.clone())
             .hint("Proxmox takes 512 KiB in one request; files go through the upload tool");
     }
-    let fault = Fault::new(Code::NotSupported, said.or("this cluster has no such method"));
-    if let Some(instead) = Catalog::rules().advice.instead_of(call.verb(), call.path()) {
-        return fault.hint(instead);
-    }
-    fault.hint(format!(
-        "the catalogue here is of Proxmox VE {}; the cluster may be of another version (pve_get_version), or the path is wrong \
-         (pve_api_search)",
-        pve_catalog::PVE_VERSION
-    ))
+    // Whose version is whose, and what stands in for the method, is said where both are known: `tools::unsupported`.
+    Fault::new(Code::NotSupported, said.or("this cluster has no such method"))
+        .hint("the cluster may be of another version, or the path is wrong")
 }
 
 /// Words on the wire, in lower case, to what they mean. The first that is found decides.

@@ -68,7 +68,7 @@ fn reason(response: &Response) -> String {
 }
 
 /// The fault for a body over the limit.
-pub(super) fn too_large() -> Fault {
-    Fault::new(Code::TooLarge, format!("the answer is larger than {} MiB", MOST_BYTES >> 20))
+pub(super) fn too_large(most: usize) -> Fault {
+    Fault::new(Code::TooLarge, format!("the answer is larger than {} MiB", most >> 20))
         .hint("ask for less: a limit, a filter, one object instead of the list")
 }

@@ -11,7 +11,7 @@ use crate::policy::ApiCall;
 /// How an answer is shown. Made from the call before it is sent: [`View::of`].
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    method: Option<&'static Method>,
+    methods: Methods<'static>,
     open: bool,
     fresh: bool,
 }
@@ -33,16 +33,17 @@ impl View {
     /// a GET that the catalogue does not know (such a path counts as `sensitive`); a secret that the answer has just made
     /// stays readable when `PROXMOX_ALLOW_SENSITIVE` is set.
     pub fn of(call: &ApiCall, access: &Access) -> View {
-        let open = match call.method() {
-            Some(method) => matches!(method.gate, Gate::Sensitive | Gate::Console),
-            None => call.is_read(),
+        let methods = Methods::of(call);
+        let open = match methods.0 {
+            [None, _] => call.is_read(),
+            methods => methods.iter().flatten().all(|method| matches!(method.gate, Gate::Sensitive | Gate::Console)),
         };
-        View { method: call.method(), open, fresh: access.sensitive }
+        View { methods, open, fresh: access.sensitive }
     }
 
     /// A view that masks everything: resources, audit lines, anything that is not the answer to one call.
     pub fn masked() -> View {
-        View { method: None, open: false, fresh: false }
+        View { methods: Methods::default(), open: false, fresh: false }
     }
 
     /// The answer as it may be shown.
@@ -50,7 +51,7 @@ impl View {
         if self.open {
             return Shown { value: value.clone(), hint: None };
         }
-        let mut masker = Masker { method: self.method, fresh: self.fresh, hid_fresh: false };
+        let mut masker = Masker { methods: self.methods, fresh: self.fresh, hid_fresh: false };
         let value = masker.value(value);
         Shown { value, hint: masker.hid_fresh.then_some(FRESH_HINT) }
     }
@@ -58,7 +59,12 @@ impl View {
 
 /// Any value, masked by name and form, whatever gate is open. `method` sharpens the rules where it is known.
 pub fn value(method: Option<&Method>, value: &Value) -> Value {
-    Masker { method, fresh: false, hid_fresh: false }.value(value)
+    Masker { methods: Methods([method, None]), fresh: false, hid_fresh: false }.value(value)
+}
+
+/// A value of this call, masked.
+pub(super) fn value_of(call: &ApiCall, value: &Value) -> Value {
+    Masker { methods: Methods::of(call), fresh: false, hid_fresh: false }.value(value)
 }
 
 /// Messages by parameter. A message about a secret parameter is told up to the point where it quotes what was given.
@@ -84,13 +90,42 @@ fn without_quotes(message: &str) -> String {
     if rest.is_some() { format!("{told}: {MASK}") } else { told }
 }
 
+/// The method that a field belongs to; two where an imported catalogue calls it otherwise than the embedded one: then a
+/// field is what the stricter of both says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Methods<'m>([Option<&'m Method>; 2]);
+
+impl Methods<'static> {
+    fn of(call: &ApiCall) -> Methods<'static> {
+        let mut methods = call.methods();
+        Methods([methods.next(), methods.next()])
+    }
+}
+
+impl Methods<'_> {
+    fn judge(&self, field: &str) -> Judgement {
+        let one = judge(self.0[0], field);
+        match self.0[1].map(|known| judge(Some(known), field)) {
+            None => one,
+            Some(Judgement::Secret) => Judgement::Secret,
+            Some(Judgement::Fresh) if one == Judgement::Plain => Judgement::Fresh,
+            Some(_) => one,
+        }
+    }
+}
+
+/// What the rules say about a parameter of this call.
+pub(super) fn judge_in(call: &ApiCall, field: &str) -> Judgement {
+    Methods::of(call).judge(field)
+}
+
 /// What the rules say about a field of a method's parameters or answer.
 pub(super) fn judge(method: Option<&Method>, field: &str) -> Judgement {
     Catalog::rules().secrets.judge(method.map(|method| (method.verb, method.path)), field)
 }
 
 struct Masker<'m> {
-    method: Option<&'m Method>,
+    methods: Methods<'m>,
     fresh: bool,
     hid_fresh: bool,
 }
@@ -131,7 +166,7 @@ impl Masker<'_> {
     }
 
     fn field(&mut self, name: &str, value: &Value) -> Value {
-        match judge(self.method, name) {
+        match self.methods.judge(name) {
             Judgement::Plain => self.value(value),
             Judgement::Fresh if self.fresh => value.clone(),
             Judgement::Fresh => {

@@ -4,8 +4,8 @@ use pve_catalog::Method;
 use pve_catalog::secrets::Judgement;
 use serde_json::{Map, Value, json};
 
-use super::fields::judge;
-use super::{MASK, PROXMOX_MASK, text, value};
+use super::fields::{judge, judge_in, value_of};
+use super::{MASK, PROXMOX_MASK, text};
 use crate::error::{Code, Fault};
 use crate::policy::ApiCall;
 
@@ -29,10 +29,10 @@ fn param(call: &ApiCall, name: &str, given: &str) -> String {
     if given.is_empty() {
         return String::new();
     }
-    if judge(call.method(), name) != Judgement::Plain {
+    if judge_in(call, name) != Judgement::Plain {
         return MASK.into();
     }
-    match value(call.method(), &Value::from(given)) {
+    match value_of(call, &Value::from(given)) {
         Value::String(shown) => shown,
         other => other.to_string(),
     }
@@ -42,7 +42,7 @@ fn param(call: &ApiCall, name: &str, given: &str) -> String {
 pub fn secret_params(call: &ApiCall) -> Vec<String> {
     let mut secrets = Vec::new();
     for (name, given) in call.params() {
-        if judge(call.method(), name) != Judgement::Plain {
+        if judge_in(call, name) != Judgement::Plain {
             secrets.push(given.clone());
         } else if given.starts_with(['{', '[']) {
             // `commands` of `POST /nodes/{node}/execute` carries whole calls.

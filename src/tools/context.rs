@@ -10,6 +10,7 @@ use crate::policy::{Admission, ApiCall};
 use crate::pve::Answer;
 use crate::server::{Cluster, Server};
 use crate::tools::arguments::node;
+use crate::tools::unsupported;
 
 /// One call's surroundings.
 #[derive(Debug, Clone)]
@@ -75,13 +76,18 @@ impl Ctx {
     /// The policy's refusal, or what went wrong on the way; `cancelled` when the caller went away meanwhile.
     pub async fn api(&self, call: ApiCall, dry_run: bool) -> Result<Outcome, Fault> {
         let cluster = self.cluster();
-        match cluster.policy.admit(call, dry_run)? {
+        let (verb, path) = (call.verb(), call.path().to_string());
+        let outcome = match cluster.policy.admit(call, dry_run)? {
             Admission::Dry(call) => Ok(Outcome::Dry(call)),
             Admission::Go(permit) => tokio::select! {
                 biased;
                 answer = cluster.client.send(permit) => answer.map(Outcome::Data),
                 () = self.caller.cancel.cancelled() => Err(cancelled()),
             },
+        };
+        match outcome {
+            Err(fault) if unsupported::is_one(&fault) => Err(unsupported::explained(self, verb, &path, fault).await),
+            outcome => outcome,
         }
     }
 

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Fault;
 use crate::policy::ApiCall;
-use crate::tools::{Ctx, Reply, Run, Tool, arguments, result};
+use crate::tools::{Ctx, Reply, Run, Tool, advice, arguments, result};
 
-/// The tool of a method, where it has one.
-pub fn tool(method: &'static Method) -> Option<Tool> {
+/// The tool of a method, where it has one. `is_tool` tells which names of tools there are.
+pub fn tool(method: &'static Method, is_tool: impl Fn(&str) -> bool) -> Option<Tool> {
     Some(Tool {
         name: method.tool?,
         title: None,
-        summary: summary(method),
+        summary: summary(method, is_tool),
         gate: method.gate,
         domains: Cow::Borrowed(&method.domains),
         reads: method.verb == Verb::Get,
@@ -26,8 +26,9 @@ pub fn tool(method: &'static Method) -> Option<Tool> {
 }
 
 /// The summary, and what is worth its place in the list of tools.
-fn summary(method: &'static Method) -> Cow<'static, str> {
-    let listed: Vec<&str> = method.advice().filter(|advice| advice.listed).map(|advice| advice.text.as_str()).collect();
+fn summary(method: &'static Method, is_tool: impl Fn(&str) -> bool) -> Cow<'static, str> {
+    let listed = method.advice().filter(|advice| advice.listed && advice::holds(&advice.text, &is_tool));
+    let listed: Vec<&str> = listed.map(|advice| advice.text.as_str()).collect();
     match listed.is_empty() {
         true => Cow::Borrowed(method.summary),
         false => Cow::Owned(format!("{}. {}", method.summary, listed.join(". "))),
@@ -36,7 +37,7 @@ fn summary(method: &'static Method) -> Cow<'static, str> {
 
 /// The JSON Schema of its arguments.
 pub fn input_schema(method: &Method, full: bool) -> Map<String, Value> {
-    json_schema::input_schema(method, if full { Detail::Full } else { Detail::Compact })
+    json_schema::input_schema(method, if full { Detail::Official } else { Detail::Compact })
 }
 
 /// The JSON Schema of its result, in full detail.

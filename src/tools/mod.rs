@@ -3,6 +3,8 @@
 //! [`Registry`] holds them all. Most are [generated] from the catalogue, one per method; the others are written by hand, one
 //! file each, and are entered by one line in [`by_hand`].
 
+pub mod advice;
+pub mod aliases;
 pub mod api;
 pub mod arguments;
 pub mod context;
@@ -15,12 +17,13 @@ pub mod perform;
 pub mod registry;
 pub mod result;
 pub mod text;
+pub mod unsupported;
 
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 
-use pve_catalog::{Gate, Method, Verb};
+use pve_catalog::{Gate, Method, Verb, json_schema};
 use serde_json::{Map, Value};
 
 pub use context::Ctx;
@@ -112,6 +115,14 @@ impl Tool {
         match self.run {
             Run::Generated(method) => Some(method),
             Run::Hand(_) => None,
+        }
+    }
+
+    /// What it does, in full detail with the official text of its method where the catalogue was imported with texts.
+    pub fn description(&self, full: bool) -> Cow<'static, str> {
+        match self.method().and_then(|method| method.text("")).filter(|_| full) {
+            Some(text) => format!("{}. {}", self.summary, json_schema::official_text(text)).into(),
+            None => self.summary.clone(),
         }
     }
 

@@ -1,10 +1,13 @@
 //! All tools of this server, whether they are offered, and what to say about those that are not.
 
-use pve_catalog::{Catalog, Gate, Verb};
+use std::collections::HashSet;
+
+use pve_catalog::{Gate, Verb};
 
 use crate::config::Settings;
 use crate::error::{Code, Fault};
 use crate::policy::Policy;
+use crate::tools::aliases::Aliases;
 use crate::tools::nearest::{nearest, question};
 use crate::tools::{Run, Tool, by_hand, generated, offer};
 
@@ -12,6 +15,7 @@ use crate::tools::{Run, Tool, by_hand, generated, offer};
 #[derive(Debug)]
 pub struct Registry {
     tools: Vec<(Tool, Standing)>,
+    aliases: Aliases,
 }
 
 /// Whether a tool is offered, and if not, why.
@@ -31,15 +35,29 @@ impl Registry {
     /// The tools of the catalogue and those written by hand. `policies` are those of the clusters: a tool is offered when
     /// one of them could ever admit it.
     pub fn all(settings: &Settings, policies: &[&Policy]) -> Registry {
-        let methods = Catalog::embedded().methods().iter();
-        let tools = methods.filter_map(generated::tool).chain(by_hand());
+        let by_hand = by_hand();
+        let names: HashSet<&str> = by_hand.iter().map(|tool| tool.name).collect();
+        let is_tool = |name: &str| names.contains(name) || settings.catalog.by_tool(name).is_some();
+        let methods = settings.catalog.methods().iter();
+        let generated: Vec<Tool> = methods.filter_map(|method| generated::tool(method, is_tool)).collect();
+        let tools = generated.into_iter().chain(by_hand);
         let judged = tools.map(|tool| {
             let standing = standing(&tool, settings, policies);
             (tool, standing)
         });
         let mut tools: Vec<(Tool, Standing)> = judged.collect();
         tools.sort_by_key(|(tool, _)| tool.name);
-        Registry { tools }
+        Registry { tools, aliases: Aliases::new() }
+    }
+
+    /// With old names of tools.
+    pub fn with_aliases(self, aliases: Aliases) -> Registry {
+        Registry { aliases, ..self }
+    }
+
+    /// The name that a tool of this old name has now; `None` for a name that a tool has.
+    pub fn renamed(&self, name: &str) -> Option<&str> {
+        self.aliases.get(name).filter(|_| self.find(name).is_none()).map(String::as_str)
     }
 
     /// Every tool with its standing, sorted by name.
@@ -56,6 +74,11 @@ impl Registry {
     pub fn find(&self, name: &str) -> Option<(&Tool, &Standing)> {
         let at = self.tools.binary_search_by(|(tool, _)| tool.name.cmp(name)).ok()?;
         self.tools.get(at).map(|(tool, standing)| (tool, standing))
+    }
+
+    /// A tool by its name or by an old one.
+    pub fn find_renamed(&self, name: &str) -> Option<(&Tool, &Standing)> {
+        self.find(self.renamed(name).unwrap_or(name))
     }
 
     /// An offered tool.

@@ -57,22 +57,3 @@ fn a_failing_call_exits_with_one_and_bad_usage_with_two() {
         assert!(output.stdout.is_empty(), "{bad:?}");
     }
 }
-
-#[test]
-fn a_document_is_imported_the_same_way_each_time() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (from, to) = (folder.path().join("apidoc.js"), folder.path().join("facts.jsonl"));
-    let document = r#"const apiSchema = [{"path":"/version","info":{"GET":{"method":"GET","name":"version","description":"a sentence",
-        "parameters":{"additionalProperties":0},"returns":{"type":"object"}}},"leaf":1,"text":"version"}];
-        let rest = 1;"#;
-    std::fs::write(&from, document).expect("written");
-    let import =
-        || pvemcp().args(["catalog", "import", "--from"]).arg(&from).arg("--to").arg(&to).output().expect("it runs");
-    assert!(import().status.success());
-    let first = std::fs::read_to_string(&to).expect("facts");
-    assert!(first.contains("\"/version\"") && !first.contains("a sentence"), "{first}");
-    assert!(import().status.success());
-    assert_eq!(std::fs::read_to_string(&to).expect("facts"), first);
-    std::fs::write(&from, "nothing").expect("written");
-    assert_eq!(import().status.code(), Some(1));
-}

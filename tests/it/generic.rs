@@ -25,35 +25,6 @@ fn their_schemas() {
     insta::assert_json_snapshot!(schemas);
 }
 
-/// Questions that were written before the ranking. It may miss a few at the first place, hardly any among the first five.
-#[tokio::test]
-async fn questions_find_their_methods() {
-    let server = alone(everything());
-    let questions: Vec<(&str, &str)> = include_str!("data/questions.tsv")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| line.split_once('\t').expect("a question and its methods"))
-        .collect();
-    let (mut first, mut missed) = (0, Vec::new());
-    for (question, wanted) in &questions {
-        let found = done(&server, "pve_api_search", json!({"query": question, "limit": 5})).await;
-        let rows = found["results"].as_array().expect("results");
-        let keys: Vec<String> = rows.iter().map(key).collect();
-        let at = keys.iter().position(|key| wanted.split('|').any(|wanted| wanted == key));
-        first += usize::from(at == Some(0));
-        if at.is_none() {
-            missed.push(format!("{question} -> {wanted}\n      {}", keys.join("\n      ")));
-        }
-    }
-    let all = questions.len();
-    let told = format!("{first} of {all} first, {} missed:\n{}", missed.len(), missed.join("\n"));
-    assert!(first * 100 >= all * 72 && missed.len() * 100 <= all * 6, "{told}");
-}
-
-fn key(row: &Value) -> String {
-    format!("{} {}", row["method"].as_str().unwrap_or_default(), row["path"].as_str().unwrap_or_default())
-}
-
 #[tokio::test]
 async fn names_paths_and_slips_are_found() {
     let server = alone(everything());
@@ -250,4 +221,50 @@ async fn info_tells_versions_gates_and_why_a_tool_is_absent() {
     let info = done(&alone(Access::default()), "pve_mcp_info", json!({"tool": "pve_nothing"})).await;
     assert_eq!(info["cluster"]["reachable"], false);
     assert_eq!(info["tool"]["standing"], "unknown");
+}
+
+/// A method of a hundred options must not flood, and must not hide one either: groups first, then one line each, then
+/// everything about one.
+#[tokio::test]
+async fn a_method_of_many_options_is_told_in_steps_and_whole() {
+    const KIB: usize = 1024;
+    let server = alone(everything());
+    let size = |told: &Value| serde_json::to_vec(told).expect("JSON").len();
+    let many: Vec<String> = server
+        .registry()
+        .iter()
+        .filter(|(tool, _)| tool.input_schema(false, &[])["properties"].as_object().is_some_and(|all| all.len() > 40))
+        .map(|(tool, _)| tool.name.to_string())
+        .collect();
+    assert!(many.contains(&"pve_create_vm".to_string()), "{many:?}");
+    for name in many {
+        let told = done(&server, "pve_api_describe", json!({"tool": name})).await;
+        assert!(size(&told) <= 3 * KIB, "{name}: {} bytes at first", size(&told));
+        let schema = server.registry().find(&name).expect("it is there").0.input_schema(true, &[]);
+        let properties = schema["properties"].as_object().expect("properties");
+        let mut lines = std::collections::BTreeMap::new();
+        for (group, names) in told["groups"].as_object().expect("groups") {
+            let within = done(&server, "pve_api_describe", json!({"tool": name, "group": group})).await;
+            assert!(size(&within) <= 5 * KIB, "{name} {group}: {} bytes", size(&within));
+            for lines_of in [&within["required"], &within["optional"]] {
+                lines.extend(lines_of.as_object().expect("lines").clone());
+            }
+            assert!(names.as_str().expect("names").split(' ').all(|name| lines.contains_key(name)), "{name} {group}");
+        }
+        let known: Vec<&String> = properties.keys().collect();
+        let mut told_names: Vec<&String> = lines.keys().collect();
+        told_names.sort_by_key(|name| known.iter().position(|other| other == name));
+        assert_eq!(told_names, known, "{name} tells every option");
+        for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            assert!(told["required"][required].is_string(), "{name} tells {required} at first");
+        }
+        let ours = ["dry_run", "wait", "wait_seconds"];
+        let looked_at = ["pve_create_vm", "pve_create_lxc"].contains(&name.as_str());
+        for option in properties.keys().filter(|name| looked_at && !ours.contains(&name.as_str())) {
+            let one = done(&server, "pve_api_describe", json!({"tool": name, "parameter": option})).await;
+            assert!(size(&one) <= 4 * KIB, "{name} {option}: {} bytes", size(&one));
+            let says = one["parameter"]["says"].as_str().unwrap_or_default();
+            assert!(!says.is_empty(), "{name} {option}: {one}");
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! Integration tests of pvemcp: one binary, one file per subject.
 
 mod against_fake;
+mod aliases;
 mod arguments;
+mod catalog_commands;
+mod catalogue;
 mod client;
 mod command_line;
 mod config;
@@ -16,6 +19,7 @@ mod registry;
 #[cfg(feature = "rehearse")]
 mod rehearse;
 mod scripted;
+mod search;
 mod served;
 mod session;
 mod stdio;

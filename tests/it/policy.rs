@@ -1,7 +1,8 @@
 //! The policy: gates, escalation, protected guests, unblocking, dry run, path rules.
 
 use proptest::prelude::*;
-use pve_catalog::{Catalog, Gate, Verb};
+use pve_catalog::arguments::ArgumentRule;
+use pve_catalog::{Catalog, Gate, Method, Verb};
 use pvemcp::config::{Access, ConfirmFallback};
 use pvemcp::error::{Code, Fault};
 use pvemcp::policy::{Admission, ApiCall, Policy};
@@ -110,6 +111,91 @@ fn every_argument_rule_names_something() {
                 || rule.path.contains("{qemu,lxc}") && names.contains(&rule.params[0].as_str())
         });
         assert!(found, "stale: {} {:?}", rule.path, rule.params);
+    }
+}
+
+/// A value that a rule's condition means, and one that it does not.
+fn values(rule: &ArgumentRule) -> (&'static str, Option<&'static str>) {
+    let (meant, not) = match rule.when.as_str() {
+        "given" => ("x", None),
+        "true" => ("1", Some("0")),
+        "not spice" => ("host=1234:5678", Some("spice")),
+        "not socket" => ("/dev/ttyS0", Some("socket")),
+        "not nesting" => ("mount=nfs", Some("nesting=1")),
+        "host path" => ("/srv", Some("local:8")),
+        "lists unused*" => ("scsi1,unused0", Some("scsi1")),
+        other => panic!("a test must know the condition '{other}'"),
+    };
+    match not {
+        // Then what fits is harmless, and what does not fit counts.
+        Some(not) if rule.omitted || rule.negate => (not, Some(meant)),
+        not => (meant, not),
+    }
+}
+
+/// The call of a method with these parameters, and with what keeps other rules from counting.
+fn plain_call(method: &'static Method, params: &[(&str, &str)]) -> ApiCall {
+    let values = pve_catalog::path::placeholders(method.path).map(|name| (name.to_string(), "101".to_string()));
+    let has = |name: &str| pve_catalog::verify::parameter(method.parameters(), name).is_some();
+    let creates_container = method.verb == Verb::Post && method.path == "/nodes/{node}/lxc";
+    let given = |name: &str| params.iter().any(|(other, _)| *other == name);
+    let unprivileged =
+        (creates_container && has("unprivileged") && !given("unprivileged")).then_some(("unprivileged", "1"));
+    let params = params.iter().copied().chain(unprivileged).map(|(name, value)| (name.to_string(), value.to_string()));
+    ApiCall::of(method, values.collect(), params.collect()).expect("harmless values")
+}
+
+/// Every parameter that a rule names, of every method that has it.
+fn ruled(rules: &'static [ArgumentRule]) -> Vec<(&'static ArgumentRule, &'static Method, String)> {
+    let mut all = Vec::new();
+    for rule in rules {
+        for method in Catalog::embedded().methods() {
+            let names = pve_catalog::verify::parameter_names(method.parameters()).into_iter();
+            let in_path = |name: &str| pve_catalog::path::placeholders(method.path).any(|other| other == name);
+            let mine = names.filter(|name| rule.names(method.path, name) && !in_path(name));
+            all.extend(mine.map(|name| (rule, method, name.replace("[n]", "0"))));
+        }
+    }
+    all
+}
+
+/// An argument that a rule names is judged otherwise than without it, and otherwise than with a harmless value.
+#[test]
+fn every_argument_of_the_rules_makes_a_difference() {
+    let rules = &Catalog::rules().arguments;
+    let policy = Policy::new(all());
+    let mut seen = 0;
+    for (rule, method, name) in ruled(&rules.raise).into_iter().filter(|(_, method, _)| method.gate == Gate::Write) {
+        let told = format!("{} {name} ({})", method.key(), rule.when);
+        let (meant, not) = values(rule);
+        let judged = policy.judge(&plain_call(method, &[(&name, meant)]));
+        assert_eq!(judged.gate, Gate::Elevated, "{told}");
+        assert!(judged.raised.is_some_and(|why| why.contains(&rule.reason)), "{told}");
+        for params in [not.map(|not| vec![(name.as_str(), not)]), (!rule.omitted).then(Vec::new)].into_iter().flatten()
+        {
+            assert_eq!(policy.judge(&plain_call(method, &params)).gate, Gate::Write, "{told} without");
+        }
+        seen += 1;
+    }
+    assert!(seen > 60, "{seen}");
+    for (rule, method, name) in ruled(&rules.destroys).into_iter().filter(|(_, method, _)| !method.destructive) {
+        let told = format!("{} {name} ({})", method.key(), rule.when);
+        let (meant, not) = values(rule);
+        assert!(policy.judge(&plain_call(method, &[(&name, meant)])).destructive, "{told}");
+        for params in [not.map(|not| vec![(name.as_str(), not)]), Some(Vec::new())].into_iter().flatten() {
+            assert!(!policy.judge(&plain_call(method, &params)).destructive, "{told} without");
+        }
+    }
+    for rule in rules.raise.iter().chain(&rules.destroys) {
+        for wanted in &rule.params {
+            let is_named = |(other, _, name): &(&ArgumentRule, &Method, String)| {
+                std::ptr::eq(*other, rule)
+                    && wanted.trim_end_matches('*')
+                        == name.trim_end_matches(|c: char| c.is_ascii_digit() && wanted.ends_with('*'))
+            };
+            let everywhere = ruled(std::slice::from_ref(rule));
+            assert!(everywhere.iter().any(is_named), "no method has {wanted} at {}", rule.path);
+        }
     }
 }
 
@@ -262,7 +348,9 @@ proptest! {
         let access = Access { writes: w, elevated: e, guest_exec: g, sensitive: s, dry_run: d, ..Access::default() };
         let policy = Policy::new(access);
         let values = pve_catalog::path::placeholders(method.path).map(|name| (name.to_string(), "x1".to_string()));
-        let call = ApiCall::of(method, values.collect(), vec![("unprivileged".into(), "1".into())]).expect("harmless values");
+        let unprivileged = pve_catalog::verify::parameter(method.parameters(), "unprivileged").is_some();
+        let params = unprivileged.then(|| ("unprivileged".to_string(), "1".to_string()));
+        let call = ApiCall::of(method, values.collect(), params.into_iter().collect()).expect("harmless values");
         let admitted = policy.admit(call, false);
         prop_assert_eq!(admitted.is_ok(), policy.could_admit(method), "listed and admitted disagree");
         match admitted {

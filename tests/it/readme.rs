@@ -2,7 +2,15 @@
 
 use std::path::Path;
 
+use pve_catalog::Gate;
 use pvemcp::config::variables::{State, VARIABLES};
+use pvemcp::config::{Access, Offer, Purpose, Settings, all_toolsets};
+use pvemcp::error::Code;
+use pvemcp::mcp::Handler;
+use pvemcp::policy::Policy;
+use pvemcp::tools::Tool;
+
+use crate::served::{alone, everything, nowhere, server, settings};
 
 /// Replaces what stands between `<!-- name -->` and `<!-- /name -->`; true when it was different.
 fn write_block(readme: &mut String, name: &str, content: &str) -> bool {
@@ -30,11 +38,92 @@ fn variables() -> String {
     table
 }
 
+/// Each gate: how many tools, what opens it, what it holds.
+fn gates() -> String {
+    let all = alone(everything());
+    let closed = Policy::new(Access::default());
+    let mut table = String::from("| Gate | Tools | Opens with | Holds |\n|---|---|---|---|\n");
+    for gate in Gate::ALL {
+        let tools = all.registry().iter().filter(|(tool, _)| tool.gate == gate).count();
+        let variables: Vec<String> = closed
+            .what_opens(gate, pve_catalog::Verb::Post)
+            .into_iter()
+            .map(|variable| format!("`{variable}`"))
+            .collect();
+        let opens = match gate {
+            Gate::Read => "always open".to_string(),
+            Gate::Blocked => "`PROXMOX_UNBLOCK` for one method, through `pve_api_write`; a GET never".to_string(),
+            Gate::GuestExec => format!("{}; its reads without the latter", variables.join(" and ")),
+            _ => variables.join(" and "),
+        };
+        table += &format!("| `{gate}` | {tools} | {opens} | {} |\n", gate.holds());
+    }
+    table
+}
+
+/// Each toolset: how many tools read, how many write, and whether it is loaded unless told otherwise.
+fn domains() -> String {
+    let all = alone(everything());
+    let default = default_toolsets();
+    let mut table = String::from("| Toolset | Read | Write | Loaded |\n|---|---|---|---|\n");
+    for domain in all_toolsets() {
+        let mine: Vec<&Tool> =
+            all.registry().iter().map(|(tool, _)| tool).filter(|tool| tool.domain() == domain).collect();
+        let reads = mine.iter().filter(|tool| tool.reads).count();
+        let loaded = if default.contains(&domain) { "yes" } else { "when named" };
+        table += &format!("| `{domain}` | {reads} | {} | {loaded} |\n", mine.len() - reads);
+    }
+    table
+}
+
+/// The toolsets of an empty environment.
+fn default_toolsets() -> Vec<String> {
+    Settings::load(&|_| None, &[], Purpose::List).expect("no setting is wrong").offer.toolsets
+}
+
+fn codes() -> String {
+    let mut table = String::from("| Code | Means |\n|---|---|\n");
+    for code in Code::ALL {
+        table += &format!("| `{}` | {} |\n", code.word(), code.meaning().trim_end_matches('.'));
+    }
+    table
+}
+
+/// What `tools/list` weighs, by profile.
+fn context() -> String {
+    let writes = Access { writes: true, ..Access::default() };
+    let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<String>>();
+    let profiles = [
+        ("`api`", named(&["api"]), Access::default()),
+        ("`api`, writes", named(&["api"]), writes.clone()),
+        ("`api,vm,lxc`, writes", named(&["api", "vm", "lxc"]), writes.clone()),
+        ("default, read-only", default_toolsets(), Access::default()),
+        ("default, writes", default_toolsets(), writes),
+        ("`all`, every gate open", all_toolsets(), everything()),
+    ];
+    let mut table = String::from("| Toolsets and gates | Tools | Size | Tokens, roughly |\n|---|---|---|---|\n");
+    for (name, toolsets, access) in profiles {
+        let offer = Offer { toolsets, ..Offer::default() };
+        let handler = Handler::new(server(Settings { offer, ..settings(nowhere(), access) }));
+        let bytes = serde_json::to_vec(handler.tools()).expect("JSON").len();
+        // Coarse: a word more in one summary should not change this page.
+        let (kib, tokens) = (bytes.div_ceil(1024), (bytes / 4).div_ceil(500) * 500);
+        table += &format!("| {name} | {} | {kib} KiB | {tokens} |\n", handler.tools().len());
+    }
+    table
+}
+
 #[test]
 fn the_tables_are_up_to_date() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let mut readme = std::fs::read_to_string(&file).expect("README.md");
-    let blocks = [("variables", variables())];
+    let blocks = [
+        ("variables", variables()),
+        ("gates", gates()),
+        ("domains", domains()),
+        ("codes", codes()),
+        ("context", context()),
+    ];
     let stale: Vec<&str> = blocks
         .iter()
         .filter(|(name, content)| write_block(&mut readme, name, content))

@@ -179,6 +179,43 @@ fn the_secret_parameters_are_many() {
     assert!(found.iter().any(|(method, _)| method.path == "/nodes/{node}/lxc"), "passwords of containers");
 }
 
+/// Every secret is judged otherwise than what stands beside it: in the request and in the answer.
+#[test]
+fn every_secret_makes_a_difference() {
+    let rules = &Catalog::rules().secrets;
+    for (method, names) in secret_parameters() {
+        for name in &names {
+            let call = planted(method, std::slice::from_ref(name), "canary-value");
+            let shown = redact::request(&call);
+            assert_eq!(shown["params"][name], "[REDACTED]", "{} {name}", method.key());
+            assert_eq!(redact::secret_params(&call), ["canary-value"], "{} {name}", method.key());
+        }
+        let call = planted(method, &["comment".to_string()], "canary-value");
+        assert_eq!(redact::request(&call)["params"]["comment"], "canary-value", "{}", method.key());
+        assert!(redact::secret_params(&call).is_empty(), "{}", method.key());
+    }
+    let mut seen = 0;
+    for method in Catalog::embedded().methods() {
+        let mut fields = Vec::new();
+        top_level(method.returns(), &mut fields);
+        method.returns().items.iter().for_each(|items| top_level(items, &mut fields));
+        let judged = |field: &String| rules.judge(Some((method.verb, method.path)), field);
+        let call = planted(method, &[], "");
+        let open = matches!(method.gate, Gate::Sensitive | Gate::Console);
+        for field in fields.iter().filter(|field| judged(field) != Judgement::Plain) {
+            let answer = json!({field.as_str(): "canary-value", "comment": "canary-value"});
+            let shown =
+                |sensitive: bool| View::of(&call, &Access { sensitive, ..Access::default() }).value(&answer).value;
+            let readable = |shown: serde_json::Value| shown[field.as_str()] == "canary-value";
+            assert_eq!(readable(shown(false)), open, "{} {field}", method.key());
+            assert_eq!(readable(shown(true)), open || judged(field) == Judgement::Fresh, "{} {field}", method.key());
+            assert_eq!(shown(false)["comment"], "canary-value", "{} {field}", method.key());
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 24, ..ProptestConfig::default() })]
 

@@ -38,6 +38,7 @@ pub fn settings(connection: Connection, access: Access) -> Settings {
             task_wait: Duration::from_secs(30),
         }],
         offer: Offer { toolsets: all_toolsets(), ..Offer::default() },
+        catalog: pve_catalog::Catalog::embedded(),
         max_response_chars: 120_000,
         warnings: Vec::new(),
     }

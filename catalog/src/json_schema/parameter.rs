@@ -19,7 +19,7 @@ pub fn schema(method: &Method, flat: &Flat<'_>, detail: Detail) -> Map<String, V
     match flat.family() {
         Some(family) if !flat.stem_taken => {
             out.insert("type".into(), "object".into());
-            if detail == Detail::Full {
+            if detail.is_full() {
                 out.insert("additionalProperties".into(), json!({"type": "string"}));
             }
             says.push(format!("{family}0…{family}{last} by index"));
@@ -33,17 +33,24 @@ pub fn schema(method: &Method, flat: &Flat<'_>, detail: Detail) -> Map<String, V
     let words = words(method, flat, &alternatives).unwrap_or_default();
     let instead = words.strip_prefix('=').map(str::trim_start);
     says.push(instead.unwrap_or(words).to_string());
-    if instead.is_none() || detail == Detail::Full {
+    if instead.is_none() || detail.is_full() {
         says.extend(alternatives.first().and_then(|schema| grammar(schema)));
     }
     let list = list(&alternatives);
     says.extend(list.filter(|_| !words.contains(',') && !words.contains("separated")).map(String::from));
     says.extend(facts(&alternatives, detail));
+    let official = method.text(flat.name).filter(|_| detail == Detail::Official);
+    says.extend(official.map(official_text));
     says.retain(|text| !text.is_empty());
     if !says.is_empty() {
         out.insert("description".into(), says.join("; ").into());
     }
     out
+}
+
+/// Somebody else's words, so that nobody takes them for ours.
+pub fn official_text(text: &str) -> String {
+    format!("Proxmox's text: {text}")
 }
 
 /// The schemas that really describe values: a property that differs by type is a list of alternatives.
@@ -74,7 +81,7 @@ fn value(out: &mut Map<String, Value>, alternatives: &[&Schema], detail: Detail)
     if !choices.is_empty() {
         out.insert("enum".into(), choices.into());
     }
-    if let (Detail::Full, [only]) = (detail, alternatives) {
+    if let (true, [only]) = (detail.is_full(), alternatives) {
         limits(out, only);
     }
     None
@@ -182,7 +189,7 @@ fn facts(alternatives: &[&Schema], detail: Detail) -> Vec<String> {
     {
         facts.push(format!("needs '{other}'"));
     }
-    if detail == Detail::Full {
+    if detail.is_full() {
         let mut types: Vec<&str> =
             alternatives.iter().flat_map(|schema| &schema.instance_types).map(String::as_str).collect();
         types.dedup();

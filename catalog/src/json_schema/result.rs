@@ -6,12 +6,12 @@ use super::Detail;
 use crate::Method;
 use crate::schema::{Kind, Schema};
 
-/// What Proxmox answers in `data`, for [`Detail::Full`] only. It describes that value, so its root can be a list or a
+/// What Proxmox answers in `data`, in full detail only. It describes that value, so its root can be a list or a
 /// scalar: whoever wraps the value wraps the schema.
 ///
 /// Types are as loose as Proxmox's answers: numbers also come as text, booleans as 0 and 1, and any value can be null.
 pub fn output_schema(method: &Method, detail: Detail) -> Option<Map<String, Value>> {
-    (detail == Detail::Full).then(|| top(method.returns()))
+    detail.is_full().then(|| top(method.returns()))
 }
 
 fn top(schema: &Schema) -> Map<String, Value> {

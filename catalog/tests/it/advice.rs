@@ -67,7 +67,8 @@ fn advice_is_a_short_line_and_names_tools_that_exist() {
             problems.push(format!("a full stop or an odd character: {text}"));
         }
     }
-    let absent = rules().absent.iter().map(|absent| absent.instead.as_str());
+    let absent = rules().absent.iter().flat_map(|absent| std::iter::once(&absent.instead).chain(&absent.otherwise));
+    let absent = absent.map(String::as_str);
     for text in rules().advice.iter().map(|advice| advice.text.as_str()).chain(absent) {
         let words =
             text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| word.starts_with("pve_"));
@@ -94,9 +95,13 @@ fn advice_reaches_the_method_and_the_parameter_it_is_about() {
 
 #[test]
 fn a_call_that_does_not_exist_leads_to_what_does() {
-    let exec = rules().instead_of(Verb::Post, "/nodes/pve1/lxc/100/exec").expect("known to be looked for");
+    let instead = |verb, path| rules().instead_of(verb, path, |_| true);
+    let exec = instead(Verb::Post, "/nodes/pve1/lxc/100/exec").expect("known to be looked for");
     assert!(exec.contains("pve_lxc_exec"));
-    assert!(rules().instead_of(Verb::Post, "/nodes/pve1/lxc/100/config").is_some_and(|text| text.contains("PUT")));
-    assert_eq!(rules().instead_of(Verb::Put, "/nodes/pve1/lxc/100/config"), None);
-    assert_eq!(rules().instead_of(Verb::Get, "/no/such/path"), None);
+    assert!(instead(Verb::Post, "/nodes/pve1/lxc/100/config").is_some_and(|text| text.contains("PUT")));
+    assert_eq!(instead(Verb::Put, "/nodes/pve1/lxc/100/config"), None);
+    assert_eq!(instead(Verb::Get, "/no/such/path"), None);
+    let without = |text: &str| !text.contains("pve_lxc_exec");
+    let exec = rules().instead_of(Verb::Post, "/nodes/pve1/lxc/100/exec", without).expect("it is said otherwise");
+    assert!(exec.contains("no other way"), "{exec}");
 }

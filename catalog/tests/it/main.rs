@@ -4,6 +4,7 @@ mod advice;
 mod decisions;
 mod examples;
 mod format;
+mod imported;
 mod json_schema;
 mod oracle;
 mod permission;

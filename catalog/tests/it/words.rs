@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use pve_catalog::encode::{Unknown, encode};
+use pve_catalog::encode::encode;
 use pve_catalog::{Catalog, Gate, Rules};
 use serde_json::Value;
 
@@ -79,10 +79,9 @@ fn a_method_without_a_summary_stops_the_build_and_is_guarded_in_an_import() {
     let facts = r#"{"path":"/nodes/{node}/lxc/{vmid}/brew","verb":"GET","name":"brew","returns":{"type":"object"}}
 {"path":"/nodes/{node}/lxc/{vmid}/brew","verb":"POST","name":"brew","returns":{"type":"string"}}"#;
     let rules: &Rules = Catalog::rules();
-    let refusal = encode(facts, rules, Unknown::Refused).expect_err("nobody wrote about brewing");
+    let refusal = encode(facts, rules).expect_err("nobody wrote about brewing");
     assert_eq!(refusal, "nothing is decided about GET /nodes/{node}/lxc/{vmid}/brew");
-    let stored = encode(facts, rules, Unknown::Guarded).expect("an import may hold more than we know");
-    let imported = Catalog::decode(stored.leak());
+    let imported = Catalog::imported(facts).expect("an import may hold more than we know");
     let told: Vec<(Gate, &str)> = imported.methods().iter().map(|method| (method.gate, method.summary)).collect();
     assert_eq!(told, [(Gate::Sensitive, "Get lxc brew"), (Gate::Elevated, "Create lxc brew")]);
 }

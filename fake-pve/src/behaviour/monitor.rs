@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::status::{MACHINE, QEMU, Target, root_only};
+use super::status::{QEMU, Target, machine, root_only};
 use super::{Answer, Call, Data, Failure};
 use crate::world::drive::drives;
 use crate::world::{Guest, GuestStatus, power};
@@ -78,7 +78,7 @@ fn info(guest: &Guest, what: &str) -> String {
             .collect(),
         "block" => drives(guest.kind, &guest.config)
             .iter()
-            .map(|drive| format!("drive-{}: {} (raw)\r\n    Cache mode:       writeback, direct\r\n\r\n", drive.key, drive.volid))
+            .map(|drive| format!("drive-{}: {} (raw)\r\n    Cache mode:       writeback, direct\r\n\r\n", drive.key, drive.volume()))
             .collect(),
         "network" => (0..32)
             .filter_map(|number| Some((number, guest.option(&format!("net{number}"))?)))
@@ -88,7 +88,7 @@ fn info(guest: &Guest, what: &str) -> String {
                 format!("net{number}: index=0,type=nic,model={model},macaddr={mac}\r\n \\ net{number}: index=0,type=tap,ifname=tap{}i{number}\r\n", guest.vmid)
             })
             .collect(),
-        "machine" => format!("{MACHINE}\r\n"),
+        "machine" => format!("{}\r\n", machine(guest)),
         "snapshots" => "There is no snapshot available.\r\n".into(),
         _ => "info balloon  -- show balloon information\r\ninfo block  -- show info of the block devices\r\n\
               info cpus  -- show infos for each CPU\r\ninfo name  -- show the current VM name\r\n\

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::status::Target;
 use super::{Answer, Call, Data};
-use crate::world::feature::missing;
+use crate::world::snapshot::missing;
 use crate::world::{Guest, GuestKind, Snapshot};
 
 pub(crate) use back::{delete, rollback};

@@ -24,7 +24,7 @@ pub(crate) use ha::{Request, request};
 pub(crate) use halt::{Shutdown, shutdown, stop};
 pub(crate) use power::{reboot, reset, shutdown as shut_down, start as switch_on, stop as switch_off};
 pub(crate) use suspend::{formatting, halt as pause, park, resume, suspend};
-pub(crate) use vm::{MACHINE, QEMU, fields as vm_fields};
+pub(crate) use vm::{QEMU, fields as vm_fields, machine};
 
 /// A guest as calls name it, whether it is there or not.
 #[derive(Clone, Debug)]

@@ -49,10 +49,12 @@ pub(super) fn upload_target(verb: Verb, path: &str) -> Option<&str> {
 /// Body, then query on top of it.
 pub(super) async fn given(shared: &Shared, request: &mut Request, verb: Verb, path: &str) -> Result<Given, Reply> {
     let mut given = Given { params: Map::new(), upload: None };
+    let query = params::form(request.query.as_bytes());
     let form = upload_target(verb, path).and_then(|_| multipart::boundary(request.header("content-type")));
     if let Some(boundary) = form {
         let tmpfilename = format!("/var/tmp/pveupload-{}", shared.lock().world.random.hex(32));
-        let read = multipart::read(&mut request.body, &boundary, tmpfilename).await;
+        let algorithm = query.get("checksum-algorithm").and_then(Value::as_str).map(str::to_string);
+        let read = multipart::read(&mut request.body, &boundary, tmpfilename, algorithm).await;
         let (texts, upload) = read.map_err(|text| Reply::text(500, &text))?;
         (given.params, given.upload) = (texts, Some(upload));
     } else if verb.has_body() {
@@ -60,9 +62,7 @@ pub(super) async fn given(shared: &Shared, request: &mut Request, verb: Verb, pa
     } else if request.body.announced() > 0 {
         return Err(Reply::text(501, &format!("Unexpected content for method '{verb}'")));
     }
-    for (name, value) in params::form(request.query.as_bytes()) {
-        given.params.insert(name, value);
-    }
+    given.params.extend(query);
     Ok(given)
 }
 

@@ -119,13 +119,16 @@ const SAID_OTHERWISE: [(&str, &[&str]); 14] = [
     ("/nodes/{node}/sdn/fabrics/{fabric}", &["neighbors", "routes"]),
 ];
 
-/// The list of a folder's children. The two of a guest's status ask for the guest first.
+/// The list of a folder's children. Some folders of a guest ask for the guest first.
 pub(crate) fn list(call: &Call<'_>) -> Answer {
     let method = call.method;
-    match method.path {
-        "/nodes/{node}/qemu/{vmid}/status" => drop(call.world.guest(GuestKind::Vm, &call.node(), call.vmid())?),
-        "/nodes/{node}/lxc/{vmid}/status" => drop(call.world.guest(GuestKind::Lxc, &call.node(), call.vmid())?),
-        _ => {}
+    let asks = match method.path {
+        "/nodes/{node}/qemu/{vmid}/status" => Some(GuestKind::Vm),
+        "/nodes/{node}/lxc/{vmid}" | "/nodes/{node}/lxc/{vmid}/status" => Some(GuestKind::Lxc),
+        _ => None,
+    };
+    if let Some(kind) = asks {
+        call.world.guest(kind, &call.node(), call.vmid())?;
     }
     let key = method.returns().child_key.as_deref().unwrap_or("name");
     let said = SAID_OTHERWISE.iter().find(|(template, _)| *template == method.path);

@@ -1,10 +1,9 @@
-//! Uploads: the parts of a form with one file, read as they come; the file itself is measured and hashed, not kept.
+//! Uploads: the parts of a form with one file, read as they come; the file itself is measured and summed, not kept.
 
 use serde_json::{Map, Value};
-use sha1::Sha1;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::body::{Body, BodyError};
+use super::checksum::Checksum;
 
 /// What became of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,14 +12,14 @@ pub(crate) struct Upload {
     pub tmpfilename: String,
     /// Size in bytes.
     pub size: u64,
-    sums: [(&'static str, String); 5],
+    /// The checksum that was asked for, by the API's name of its method, in lower case.
+    checksum: Option<(String, String)>,
 }
 
 impl Upload {
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the behaviour of uploads, which is not written yet"))]
-    /// A checksum by the API's name of its method, in lower case; `md5` is not computed.
+    /// Its checksum in a method, when that is the one that came before the file or in the query.
     pub fn checksum(&self, algorithm: &str) -> Option<&str> {
-        self.sums.iter().find(|(name, _)| *name == algorithm).map(|(_, sum)| sum.as_str())
+        self.checksum.as_ref().filter(|(name, _)| name == algorithm).map(|(_, sum)| sum.as_str())
     }
 }
 
@@ -37,7 +36,7 @@ pub(crate) fn boundary(content_type: &str) -> Option<String> {
     (kind.trim() == "multipart/form-data").then(|| value.trim_matches('"').to_string())
 }
 
-/// Reads a form.
+/// Reads a form. `algorithm` is the checksum that the query asks for.
 ///
 /// # Errors
 /// Proxmox's words for a form that is no upload.
@@ -45,6 +44,7 @@ pub(crate) async fn read(
     body: &mut Body,
     boundary: &str,
     tmpfilename: String,
+    algorithm: Option<String>,
 ) -> Result<(Map<String, Value>, Upload), String> {
     const FAILED: &str = "upload failed at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 1333.";
     let mut source = Source { body, held: b"\r\n".to_vec(), ended: false };
@@ -64,7 +64,8 @@ pub(crate) async fn read(
             }
             texts.insert("filename".into(), filename.into());
             texts.insert("tmpfilename".into(), tmpfilename.clone().into());
-            let upload = source.file_until(&delimiter, tmpfilename).await.ok_or(FAILED)?;
+            let asked = texts.get("checksum-algorithm").and_then(Value::as_str).map(str::to_string).or(algorithm);
+            let upload = source.file_until(&delimiter, tmpfilename, asked).await.ok_or(FAILED)?;
             return Ok((texts, upload));
         }
         let text = source.text_until(&delimiter).await.ok_or(FAILED)?;
@@ -115,20 +116,18 @@ impl Source<'_> {
     }
 
     /// As [`Source::text_until`], without keeping what comes before the mark.
-    async fn file_until(&mut self, mark: &[u8], tmpfilename: String) -> Option<Upload> {
-        let mut sums = (Sha1::new(), Sha224::new(), Sha256::new(), Sha384::new(), Sha512::new());
+    async fn file_until(&mut self, mark: &[u8], tmpfilename: String, asked: Option<String>) -> Option<Upload> {
+        let mut sum = asked.and_then(|algorithm| Checksum::new(&algorithm).map(|sum| (algorithm, sum)));
         let mut size = 0;
         loop {
             let found = find(&self.held, mark);
             // The end of what is held may be the beginning of the mark.
             let sure = found.unwrap_or_else(|| self.held.len().saturating_sub(mark.len()));
-            let piece: Vec<u8> = self.held.drain(..sure).collect();
-            size += piece.len() as u64;
-            sums.0.update(&piece);
-            sums.1.update(&piece);
-            sums.2.update(&piece);
-            sums.3.update(&piece);
-            sums.4.update(&piece);
+            size += sure as u64;
+            if let Some((_, sum)) = &mut sum {
+                sum.update(&self.held[..sure]);
+            }
+            self.held.drain(..sure);
             if found.is_some() {
                 break;
             }
@@ -137,23 +136,21 @@ impl Source<'_> {
         while self.more().await.is_some() {
             self.held.clear();
         }
-        let sums = [
-            ("sha1", hex(&sums.0.finalize())),
-            ("sha224", hex(&sums.1.finalize())),
-            ("sha256", hex(&sums.2.finalize())),
-            ("sha384", hex(&sums.3.finalize())),
-            ("sha512", hex(&sums.4.finalize())),
-        ];
-        Some(Upload { tmpfilename, size, sums })
+        let checksum = sum.map(|(algorithm, sum)| (algorithm, sum.finish()));
+        Some(Upload { tmpfilename, size, checksum })
     }
 }
 
+/// Looks for the first byte first: uploads are long.
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut from = 0;
+    loop {
+        let at = from + haystack[from..].iter().position(|byte| *byte == needle[0])?;
+        if haystack[at..].starts_with(needle) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +168,7 @@ mod tests {
         let mut reader = Reader::new(std::io::Cursor::new(bytes));
         reader.left = length;
         let mut body = Body::new(Arc::new(Mutex::new(reader)), length);
-        read(&mut body, "B", "/var/tmp/x".into()).await
+        read(&mut body, "B", "/var/tmp/x".into(), Some("sha256".into())).await
     }
 
     #[tokio::test]

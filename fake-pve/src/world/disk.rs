@@ -138,6 +138,13 @@ impl Disk {
         self.get(volume_key(self.kind)).unwrap_or_default()
     }
 
+    /// The storage of its volume; `None` for paths, `none` and `cdrom`.
+    pub fn storage(&self) -> Option<String> {
+        let volume = self.volume();
+        let (storage, _) = volume.split_once(':')?;
+        (!storage.contains('/')).then(|| storage.to_string())
+    }
+
     /// Puts another volume in.
     pub fn set_volume(&mut self, volid: &str) {
         self.set(volume_key(self.kind), volid);

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::drive::{Drive, add_unused, drives, is_unused};
+use super::disk::{Disk, is_unused};
+use super::drive::drives;
+use super::volume::name::is_directory;
 use super::{Guest, GuestKind, Snapshot, Volume, World};
 
 /// Keys of a configuration that a snapshot does not keep.
@@ -12,10 +14,15 @@ const LEFT_OUT: [&str; 4] = ["lock", "description", "parent", "digest"];
 pub const OF_THE_RUN: [&str; 3] = ["runningmachine", "runningcpu", "running-nets-host-mtu"];
 
 /// The volumes that a snapshot covers: all but media of CD-ROM drives.
-pub fn covered(kind: GuestKind, config: &Map<String, Value>) -> Vec<Drive> {
+pub fn covered(kind: GuestKind, config: &Map<String, Value>) -> Vec<Disk> {
     let mut drives = drives(kind, config);
-    drives.retain(|drive| !drive.cdrom() && drive.storage().is_some());
+    drives.retain(|drive| !drive.is_cdrom(false) && drive.storage().is_some());
     drives
+}
+
+/// Proxmox's text for a snapshot that is not there.
+pub fn missing(name: &str) -> String {
+    format!("snapshot '{name}' does not exist")
 }
 
 /// Puts a snapshot in preparation into the configuration.
@@ -40,7 +47,7 @@ pub fn commit(world: &mut World, vmid: u32, name: &str) {
     let (node, volumes) = (guest.node.clone(), covered(guest.kind, &snapshot.config));
     guest.config.insert("parent".into(), name.into());
     for drive in volumes {
-        if let Some(volume) = world.volume_mut(&node, &drive.volid) {
+        if let Some(volume) = world.volume_mut(&node, &drive.volume()) {
             volume.snapshots.push(name.into());
         }
     }
@@ -61,7 +68,7 @@ pub fn remove(world: &mut World, vmid: u32, name: &str) {
     }
     let (node, kind) = (guest.node.clone(), guest.kind);
     for drive in covered(kind, &gone.config) {
-        if let Some(volume) = world.volume_mut(&node, &drive.volid) {
+        if let Some(volume) = world.volume_mut(&node, &drive.volume()) {
             volume.snapshots.retain(|held| held != name);
         }
     }
@@ -74,7 +81,7 @@ pub fn remove(world: &mut World, vmid: u32, name: &str) {
 pub fn blocked(world: &World, vmid: u32, name: &str) -> Option<String> {
     let guest = world.guests.get(&vmid)?;
     let drives = covered(guest.kind, &guest.snapshots.get(name)?.config);
-    drives.into_iter().map(|drive| drive.volid).find(|volid| {
+    drives.into_iter().map(|drive| drive.volume()).find(|volid| {
         let storage = volid.split_once(':').and_then(|(storage, _)| world.storages.get(storage));
         let zfs = storage.is_some_and(|storage| matches!(storage.plugin().as_str(), "zfspool" | "zfs"));
         let last = world.volume(&guest.node, volid).and_then(|volume| volume.snapshots.last());
@@ -88,17 +95,14 @@ pub fn apply(world: &mut World, vmid: u32, name: &str) {
     let uuid = world.random.uuid();
     let Some(guest) = world.guests.get_mut(&vmid) else { return };
     let Some(snapshot) = guest.snapshots.get(name).cloned() else { return };
-    let then: Vec<String> = covered(guest.kind, &snapshot.config).into_iter().map(|drive| drive.volid).collect();
+    let then: Vec<String> = covered(guest.kind, &snapshot.config).into_iter().map(|drive| drive.volume()).collect();
     let mut config = snapshot.config.clone();
     for key in OF_THE_RUN {
         config.shift_remove(key);
     }
     let kept = guest.config.iter().filter(|(key, _)| *key == "description" || is_unused(key));
     config.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
-    for drive in covered(guest.kind, &guest.config).into_iter().filter(|drive| !then.contains(&drive.volid)) {
-        add_unused(&mut config, &drive.volid);
-    }
-    config.retain(|key, value| !is_unused(key) || !value.as_str().is_some_and(|volid| then.iter().any(|v| v == volid)));
+    let now: Vec<String> = covered(guest.kind, &guest.config).into_iter().map(|drive| drive.volume()).collect();
     if config.contains_key("vmgenid") {
         config.insert("vmgenid".into(), uuid.into());
     }
@@ -106,9 +110,13 @@ pub fn apply(world: &mut World, vmid: u32, name: &str) {
     guest.config = config;
     guest.pending.clear();
     guest.pending_delete.clear();
+    for volid in now.iter().filter(|volid| !then.contains(volid)) {
+        let _full = guest.add_unused(volid);
+    }
+    guest.written();
     let node = guest.node.clone();
     for drive in covered(guest.kind, &snapshot.config) {
-        if let (Some(size), Some(volume)) = (drive.size(), world.volume_mut(&node, &drive.volid)) {
+        if let (Some(size), Some(volume)) = (drive.size(), world.volume_mut(&node, &drive.volume())) {
             volume.size = size;
         }
     }
@@ -121,16 +129,19 @@ pub fn state_storage(world: &World, guest: &Guest) -> String {
         return named;
     }
     let drives = covered(guest.kind, &guest.config);
-    let used = drives.iter().filter_map(|drive| Some((drive.storage()?, world.storages.get(drive.storage()?)?)));
+    let used = drives.iter().filter_map(|drive| {
+        let id = drive.storage()?;
+        world.storages.get(&id).map(|storage| (id, storage))
+    });
     let rank = |storage: &super::Storage| (storage.shared(), storage.option("path").is_some());
     let best = used.enumerate().max_by_key(|(at, (_, storage))| (rank(storage), std::cmp::Reverse(*at)));
-    best.map_or_else(|| "local".into(), |(_, (id, _))| id.to_string())
+    best.map_or_else(|| "local".into(), |(_, (id, _))| id)
 }
 
 /// The volume for saved memory: `local-lvm:vm-100-state-s1`, `local:100/vm-100-state-s1.raw`.
 pub fn state_volume(world: &World, guest: &Guest, storage: &str, name: &str, now: i64) -> Volume {
     let vmid = guest.vmid;
-    let files = world.storages.get(storage).is_some_and(|found| has_files(&found.plugin()));
+    let files = world.storages.get(storage).is_some_and(|found| is_directory(&found.plugin()));
     let place = if files { format!("{vmid}/vm-{vmid}-state-{name}.raw") } else { format!("vm-{vmid}-state-{name}") };
     Volume {
         volid: format!("{storage}:{place}"),
@@ -142,11 +153,6 @@ pub fn state_volume(world: &World, guest: &Guest, storage: &str, name: &str, now
         ctime: now,
         ..Volume::default()
     }
-}
-
-/// Whether a plugin keeps volumes as files in a folder for each guest.
-pub fn has_files(plugin: &str) -> bool {
-    matches!(plugin, "dir" | "nfs" | "cifs" | "btrfs")
 }
 
 #[cfg(test)]

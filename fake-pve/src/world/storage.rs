@@ -1,7 +1,13 @@
 //! Storages and volumes.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use super::access::Secret;
+use super::plugin::Plugin;
+use super::{World, digest};
 
 /// A storage's configuration and size. Volumes stand in [`crate::world::World::volumes`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,9 +22,33 @@ pub struct Storage {
     pub used_otherwise: u64,
     /// Nodes on which it cannot be reached although it is enabled.
     pub offline_on: Vec<String>,
+    /// Whether no file names it: `local` is always there, even when its definition was removed.
+    pub implicit: bool,
+    /// Secrets of its configuration (passwords, keys) by option: kept as salted hashes.
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+impl World {
+    /// The digest of the file of storages: 40 hexadecimal digits that change with every change.
+    pub fn storage_digest(&self) -> String {
+        let configs = self.storages.iter().map(|(id, storage)| json!([id, storage.config]));
+        digest(&configs.collect::<Vec<_>>().into())
+    }
 }
 
 impl Storage {
+    /// What `local` is when no file says it.
+    pub fn default_local(size: u64, used_otherwise: u64) -> Storage {
+        let config = [
+            ("type", "dir"),
+            ("path", "/var/lib/vz"),
+            ("content", "backup,images,iso,rootdir,snippets,vztmpl"),
+            ("prune-backups", "keep-all=1"),
+        ];
+        let config = config.into_iter().map(|(key, value)| (key.to_string(), json!(value))).collect();
+        Storage { config, size, used_otherwise, implicit: true, ..Storage::default() }
+    }
+
     /// A configured value as text.
     pub fn option(&self, key: &str) -> Option<String> {
         match self.config.get(key)? {
@@ -35,8 +65,8 @@ impl Storage {
 
     /// Whether all nodes see the same volumes.
     pub fn shared(&self) -> bool {
-        const ALWAYS: [&str; 9] = ["nfs", "cifs", "pbs", "rbd", "cephfs", "iscsi", "iscsidirect", "zfs", "esxi"];
-        self.option("shared").as_deref() == Some("1") || ALWAYS.contains(&self.plugin().as_str())
+        let always = Plugin::named(&self.plugin()).is_some_and(|plugin| plugin.always_shared);
+        always || self.option("shared").as_deref() == Some("1")
     }
 
     /// Whether it is switched off.
@@ -44,9 +74,11 @@ impl Storage {
         self.option("disable").as_deref() == Some("1")
     }
 
-    /// Content types that it may hold.
+    /// Content types that it may hold: those of its configuration, else its plugin's default.
     pub fn content(&self) -> Vec<String> {
-        self.option("content").unwrap_or_default().split(',').map(|kind| kind.trim().to_string()).collect()
+        let default = || Plugin::named(&self.plugin()).map_or("", |plugin| plugin.default_content).to_string();
+        let list = self.option("content").unwrap_or_else(default);
+        list.split(',').map(|kind| kind.trim().to_string()).filter(|kind| !kind.is_empty()).collect()
     }
 
     /// Whether it may hold a content type.

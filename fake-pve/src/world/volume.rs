@@ -8,7 +8,7 @@ pub mod feature;
 pub mod name;
 
 use super::storage::{Storage, Volume};
-use super::{GuestKind, World};
+use super::{GuestKind, World, plugin};
 
 /// What is to be allocated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,15 +91,16 @@ impl World {
             "zfspool" => format!("/dev/zvol/{}/{}", option("pool"), parsed.name),
             "rbd" => format!("rbd:{}/{}", storage.option("pool").unwrap_or_else(|| "rbd".into()), parsed.name),
             "iscsi" => format!("/dev/disk/by-id/{volname}"),
+            "pbs" => {
+                let user = storage.option("username").unwrap_or_else(|| "root@pam".into());
+                format!("pbs://{user}@{}:{}/{}", option("server"), option("datastore"), parsed.name)
+            }
             _ => {
                 let root = storage.option("path").unwrap_or_else(|| format!("/mnt/pve/{storage_id}"));
+                let folder = plugin::folder(storage, parsed.content);
                 match parsed.content {
-                    "images" => format!("{root}/images/{}/{}", parsed.vmid.unwrap_or_default(), parsed.name),
-                    "iso" => format!("{root}/template/iso/{}", parsed.name),
-                    "vztmpl" => format!("{root}/template/cache/{}", parsed.name),
-                    "backup" => format!("{root}/dump/{}", parsed.name),
-                    "rootdir" => format!("{root}/private/{}", parsed.name),
-                    content => format!("{root}/{content}/{}", parsed.name),
+                    "images" => format!("{root}/{folder}/{}/{}", parsed.vmid.unwrap_or_default(), parsed.name),
+                    _ => format!("{root}/{folder}/{}", parsed.name),
                 }
             }
         })
@@ -150,7 +151,7 @@ impl World {
             return Err(format!("disk image '{path}' already exists"));
         }
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
-        let size = if blocks { new.size.max(1).div_ceil(EXTENT) * EXTENT } else { new.size };
+        let size = if blocks { new.size.max(1).div_ceil(EXTENT).saturating_mul(EXTENT) } else { new.size };
         if plugin == "lvm" {
             let free = self.free_bytes(node, new.storage);
             if size > free {
@@ -189,6 +190,11 @@ impl World {
         let prefix = format!("vm-{}-", new.vmid);
         if name::is_directory(plugin) {
             let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+            let readable =
+                matches!(extension, "raw" | "qcow2" | "vmdk" | "subvol") && !name.contains(char::is_whitespace);
+            if !readable {
+                return Err(format!("unable to parse volume filename '{name}'"));
+            }
             if extension != format {
                 return Err(format!("illegal name '{name}' - wrong extension for format ('{extension} != '{format}')"));
             }

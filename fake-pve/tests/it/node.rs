@@ -38,7 +38,7 @@ async fn options_of_a_node() {
     assert_eq!((&shown.data()["startall-onboot-delay"], &shown.data()["description"]), (&json!("5"), &json!("")));
     let one = api.get("/nodes/pve1/config?property=wakeonlan").await;
     assert_eq!(one.data(), &json!({"wakeonlan": "02:00:00:00:00:01"}));
-    assert_eq!(api.put("/nodes/pve1/config", json!({"delete": "wakeonlan", "digest": "0"})).await.status, 500);
+    assert_eq!(api.put("/nodes/pve1/config", json!({"delete": "wakeonlan", "digest": "1"})).await.status, 500);
     assert_eq!(api.put("/nodes/pve1/config", json!({"delete": "wakeonlan"})).await.status, 200);
     assert_eq!(api.get("/nodes/pve1/config").await.data()["wakeonlan"], Value::Null);
 }

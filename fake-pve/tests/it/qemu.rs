@@ -376,3 +376,16 @@ async fn the_worker_of_a_change_has_a_log() {
     tags.data();
     assert_eq!(api.get(&config).await.data()["tags"], "a;b");
 }
+
+#[tokio::test]
+async fn sizes_beyond_all_bounds_break_nothing() {
+    let (pve, api) = started(with_files(Scenario::one_vm())).await;
+    let config = format!("{VMS}/100/config");
+    for scsi1 in ["local-lvm:99999999999999999999", "files:99999999999999999999"] {
+        assert_eq!(api.put(&config, json!({"scsi1": scsi1})).await.status, 200);
+        let got = api.put(&format!("{VMS}/100/resize"), json!({"disk": "scsi1", "size": "+99999999999999T"})).await;
+        ended(&api, &got).await;
+    }
+    ended(&api, &api.post(&format!("{VMS}/100/clone"), json!({"newid": 101})).await).await;
+    assert_eq!(api.get(VMS).await.data().as_array().map(Vec::len), pve.world(|world| Some(world.guests.len())));
+}

@@ -32,6 +32,14 @@ async fn looking_at_a_task_runs_the_clock_to_its_end() {
 }
 
 #[tokio::test]
+async fn nobody_needs_to_look_at_a_task() {
+    let (pve, api) = started(Mode::Auto).await;
+    api.post("/nodes/pve1/services/cron/stop", json!({})).await;
+    pve.advance(Duration::from_millis(300));
+    assert_eq!(api.get("/nodes/pve1/services/cron/state").await.data()["state"], "dead");
+}
+
+#[tokio::test]
 async fn a_manual_clock_shows_a_task_at_work() {
     let (pve, api) = started(Mode::Manual).await;
     let stopped = api.post("/nodes/pve1/services/cron/stop", json!({})).await;

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use pve_catalog::json_schema::{self, Detail};
 use pve_catalog::permission::{Permission, describe as privileges};
-use pve_catalog::{Advice, Catalog, Gate, Method, Verb, property, verify};
+use pve_catalog::{Advice, Gate, Method, Verb, property, verify};
 use serde_json::{Map, Value, json};
 
-use super::index::INDEX;
 use super::line::{key_line, line, lines, returns_line};
 use super::{DOMAINS, group, path, subject};
 use crate::error::{Code, Fault};
@@ -54,6 +53,8 @@ fn output() -> Value {
         "groups": {"type": "object"},
         "parameter": {"type": "object"},
         "returns": {"type": "string"},
+        "official": {"type": "string"},
+        "untrusted": {"type": "boolean"},
         "advice": {"type": "array", "items": {"type": "string"}},
         "hint": {"type": "string"},
     });
@@ -62,22 +63,25 @@ fn output() -> Value {
 
 async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let method = match (given.text("tool"), given.text("path")) {
-        (Some(name), _) => match ctx.server().registry().find(name) {
+        (Some(name), _) => match ctx.server().registry().find_renamed(name) {
             Some((tool, standing)) => match tool.method() {
                 Some(method) => method,
                 None => return Ok(by_hand(ctx, tool, subject::of_tool(ctx.server(), tool, standing))),
             },
             None => return Err(unknown_tool(ctx, name)),
         },
-        (None, Some(path)) => at(path, given.text("method"))?,
+        (None, Some(path)) => at(ctx, path, given.text("method"))?,
         (None, None) => return Err(Fault::argument("tool", "give a tool, or a path")),
     };
     let mut told = subject::of_method(ctx.server(), method);
     if let Some(name) = given.text("parameter") {
-        told.insert("parameter".into(), parameter(method, name)?.into());
+        let parameter = parameter(ctx, method, name)?;
+        // Texts of an import are somebody else's.
+        told.extend(parameter.contains_key("official").then(|| ("untrusted".to_string(), true.into())));
+        told.insert("parameter".into(), parameter.into());
         return Ok(Reply::new(told));
     }
-    facts(method, &mut told);
+    facts(ctx, method, &mut told);
     parameters(method, given.text("group"), &mut told)?;
     Ok(Reply::new(told))
 }
@@ -89,13 +93,13 @@ fn unknown_tool(ctx: &Ctx, name: &str) -> Fault {
 }
 
 /// The method of a path: a template, or a path with its values.
-fn at(given: &str, verb: Option<&str>) -> Result<&'static Method, Fault> {
-    let catalog = Catalog::embedded();
+fn at(ctx: &Ctx, given: &str, verb: Option<&str>) -> Result<&'static Method, Fault> {
+    let catalog = ctx.server().catalog();
     let plain = given.trim().strip_prefix("/api2/json").unwrap_or(given.trim()).trim_end_matches('/');
     let template = catalog.templates().find(|template| *template == plain);
     let routed = || catalog.route(plain).map(|(template, _)| template);
     let Some(template) = template.or_else(routed) else {
-        let near = INDEX.search(&plain.replace('/', " "), None, 3);
+        let near = ctx.server().index().search(&plain.replace('/', " "), None, 3);
         let near: Vec<String> = near.into_iter().map(|(found, _)| path::key(found)).collect();
         return Err(Fault::new(Code::NotFound, format!("the catalogue does not know the path {plain}"))
             .hint(format!("like it are {}", near.join(", "))));
@@ -120,7 +124,7 @@ fn by_hand(ctx: &Ctx, tool: &Tool, mut told: Map<String, Value>) -> Reply {
     Reply::new(told)
 }
 
-fn facts(method: &Method, told: &mut Map<String, Value>) {
+fn facts(ctx: &Ctx, method: &Method, told: &mut Map<String, Value>) {
     let who = match privileges(method) {
         Some(who) => who,
         None if Permission::of(method).anybody => "any user; the method itself may check more, by what is asked".into(),
@@ -138,7 +142,11 @@ fn facts(method: &Method, told: &mut Map<String, Value>) {
     if let Some(why) = method.stricter {
         told.insert("gate_because".into(), why.into());
     }
-    let advice: Vec<String> = method.advice().map(advice_line).collect();
+    if let Some(text) = method.text("") {
+        told.insert("official".into(), text.into());
+        told.insert("untrusted".into(), true.into());
+    }
+    let advice: Vec<String> = ctx.server().registry().advice(method).map(advice_line).collect();
     if !advice.is_empty() {
         told.insert("advice".into(), advice.into());
     }
@@ -178,7 +186,7 @@ fn parameters(method: &Method, group: Option<&str>, told: &mut Map<String, Value
 }
 
 /// Everything about one parameter: its schema, and each key of a property string.
-fn parameter(method: &Method, name: &str) -> Result<Map<String, Value>, Fault> {
+fn parameter(ctx: &Ctx, method: &Method, name: &str) -> Result<Map<String, Value>, Fault> {
     let bare = name.trim_end_matches("[n]");
     let parameters = method.parameters();
     let first = format!("{bare}0");
@@ -203,7 +211,8 @@ fn parameter(method: &Method, name: &str) -> Result<Map<String, Value>, Fault> {
     told.extend(schema.requires.as_ref().map(|other| ("needs_also".to_string(), other.clone().into())));
     let about =
         |advice: &&Advice| advice.params.iter().any(|other| other.trim_end_matches("[n]") == stem || other == bare);
-    let advice: Vec<&str> = method.advice().filter(about).map(|advice| advice.text.as_str()).collect();
+    let advice = ctx.server().registry().advice(method).filter(about);
+    let advice: Vec<&str> = advice.map(|advice| advice.text.as_str()).collect();
     if !advice.is_empty() {
         told.insert("advice".into(), advice.into());
     }
@@ -212,5 +221,19 @@ fn parameter(method: &Method, name: &str) -> Result<Map<String, Value>, Fault> {
         let keys = keys.iter().map(|(key, schema)| (key.to_string(), Value::from(key_line(schema))));
         told.insert("keys".into(), keys.collect::<Map<String, Value>>().into());
     }
+    let official = official(method, &[bare.to_string(), format!("{stem}[n]")]);
+    if !official.is_empty() {
+        told.insert("official".into(), official.into());
+    }
     Ok(told)
+}
+
+/// The official texts on a parameter, under its name, and on the keys of its property string, under theirs.
+fn official(method: &Method, names: &[String]) -> Map<String, Value> {
+    let about = |name: &str| {
+        let (parameter, key) = name.split_once('.').unwrap_or((name, ""));
+        let told = if key.is_empty() { parameter } else { key };
+        names.iter().any(|name| name == parameter).then(|| told.to_string())
+    };
+    method.texts().filter_map(|(name, text)| Some((about(name)?, Value::from(text)))).collect()
 }

@@ -1,7 +1,6 @@
 //! The search: an inverted index over names, paths, summaries and parameters, ranked as BM25 does, forgiving about typos.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::LazyLock;
 
 use pve_catalog::{Catalog, Method, Verb, verify};
 
@@ -17,12 +16,10 @@ pub enum Found {
     Hand(&'static str),
 }
 
-/// The index of this build.
-pub static INDEX: LazyLock<Index> = LazyLock::new(Index::build);
-
 /// Word -> where it stands and how much it says there.
 #[derive(Debug)]
 pub struct Index {
+    catalog: &'static Catalog,
     entries: Vec<Entry>,
     postings: HashMap<String, Vec<(usize, f64)>>,
     mean_length: f64,
@@ -36,6 +33,8 @@ struct Entry {
     words: BTreeSet<String>,
     domains: Vec<&'static str>,
     reads: bool,
+    /// Only lists the paths below it.
+    is_index: bool,
     length: f64,
 }
 
@@ -52,7 +51,8 @@ impl Entry {
         // Every tool that reads begins with one of these: nobody has to ask for it.
         let telling = |word: &String| !matches!(word.as_str(), "list" | "get");
         let words = words::split(name).into_iter().filter(telling).collect();
-        Entry { found, name, words, domains, reads, length: 0.0 }
+        let is_index = matches!(found, Found::Method(method) if method.summary.ends_with("(index)"));
+        Entry { found, name, words, domains, reads, is_index, length: 0.0 }
     }
 
     /// The sum, less where words of the query are missing, where the name says more than was asked, and where the query
@@ -67,7 +67,8 @@ impl Entry {
             Wish::Change if !self.reads => 1.0,
             _ => 0.6,
         };
-        score.sum * (0.4 + 0.6 * covered) * (0.5 + 0.5 * precise) * fits
+        let wanted = if self.is_index { INDEX } else { 1.0 };
+        score.sum * (0.4 + 0.6 * covered) * (0.5 + 0.5 * precise) * fits * wanted
     }
 }
 
@@ -83,10 +84,17 @@ const SYNONYM: f64 = 0.6;
 const PREFIX: f64 = 0.7;
 const TYPO: f64 = 0.65;
 
+/// Less alike than this, a word is another one and no slip.
+const LEAST_LIKENESS: f64 = 0.7;
+
+/// What only lists the paths below it is hardly ever what somebody looks for.
+const INDEX: f64 = 0.5;
+
 impl Index {
-    fn build() -> Index {
-        let mut index = Index { entries: Vec::new(), postings: HashMap::new(), mean_length: 1.0 };
-        for method in Catalog::embedded().methods() {
+    /// The index of a catalogue and of the tools written by hand.
+    pub fn of(catalog: &'static Catalog) -> Index {
+        let mut index = Index { catalog, entries: Vec::new(), postings: HashMap::new(), mean_length: 1.0 };
+        for method in catalog.methods() {
             index.method(method);
         }
         for tool in by_hand() {
@@ -154,6 +162,10 @@ impl Index {
         terms.extend(words::synonyms(word).iter().map(|other| (other.as_str(), SYNONYM)));
         if !terms.iter().any(|(term, _)| self.postings.contains_key(*term)) {
             terms.extend(self.similar(word));
+            // A slip in a word that nobody but people uses.
+            let (likeness, meant) = nearest_said(word);
+            let others = words::synonyms(meant).iter().filter(|_| likeness >= LEAST_LIKENESS);
+            terms.extend(others.map(|other| (other.as_str(), likeness * TYPO * SYNONYM)));
         }
         let mut best: HashMap<usize, (f64, &str)> = HashMap::new();
         for (term, weight) in terms {
@@ -190,7 +202,7 @@ impl Index {
                     return Some((known.as_str(), PREFIX));
                 }
                 let likeness = strsim::normalized_damerau_levenshtein(word, known);
-                (likeness >= 0.7).then_some((known.as_str(), likeness * TYPO))
+                (likeness >= LEAST_LIKENESS).then_some((known.as_str(), likeness * TYPO))
             })
             .collect();
         similar.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
@@ -202,7 +214,7 @@ impl Index {
     fn exact(&self, query: &str, domain: Option<&str>) -> impl Iterator<Item = usize> {
         let query = query.trim().to_string();
         let path = query.split_whitespace().find(|word| word.starts_with('/')).unwrap_or_default().to_string();
-        let template = Catalog::embedded().route(&path).map_or(path.clone(), |(template, _)| template.to_string());
+        let template = self.catalog.route(&path).map_or(path.clone(), |(template, _)| template.to_string());
         let domain = domain.map(str::to_string);
         self.entries.iter().enumerate().filter_map(move |(at, entry)| {
             let named = query.split_whitespace().any(|word| word == entry.name);
@@ -211,6 +223,12 @@ impl Index {
             ((named || routed) && within).then_some(at)
         })
     }
+}
+
+/// The word with synonyms that is most like this one.
+fn nearest_said(word: &str) -> (f64, &'static str) {
+    let all = words::with_synonyms().map(|known| (strsim::normalized_damerau_levenshtein(word, known), known));
+    all.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1))).unwrap_or_default()
 }
 
 fn weigh(weights: &mut BTreeMap<String, f64>, text: &str, weight: f64) {

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use pve_catalog::{Catalog, Gate, PVE_VERSION, Verb};
+use pve_catalog::{Catalog, Gate, Verb};
 use serde_json::{Map, Value, json};
 
 use super::{DOMAINS, subject};
 use crate::error::Fault;
 use crate::server::Server;
 use crate::tools::registry::{Standing, what_opens};
+use crate::tools::unsupported::is_of;
 use crate::tools::{Ctx, Given, Hand, Parameter, Reply, Run, Tool, result};
 
 const PARAMETERS: &[Parameter] = &[Parameter::text("tool", "why this tool is or is not offered")];
@@ -48,8 +49,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let server = ctx.server();
     let mut info = Map::new();
     info.insert("server".into(), json!({"name": "pvemcp", "version": env!("CARGO_PKG_VERSION")}));
-    let methods = Catalog::embedded().methods().len();
-    info.insert("catalogue".into(), json!({"pve_version": PVE_VERSION, "methods": methods, "source": "embedded"}));
+    info.insert("catalogue".into(), catalogue(server.catalog()));
     info.insert("cluster".into(), cluster(ctx).await);
     info.insert("gates".into(), gates(ctx));
     info.insert("toolsets".into(), server.settings().offer.toolsets.clone().into());
@@ -60,6 +60,17 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     Ok(Reply::new(info))
 }
 
+/// Which API the tools are made from.
+fn catalogue(catalog: &Catalog) -> Value {
+    let source = if catalog.is_embedded() { "embedded" } else { "PROXMOX_CATALOG" };
+    let mut told = json!({"pve_version": catalog.version(), "methods": catalog.methods().len(), "source": source});
+    let unknown = catalog.methods().iter().filter(|method| !Catalog::knows(method.verb, method.path)).count();
+    if unknown > 0 {
+        told["unknown_to_our_decisions"] = unknown.into();
+    }
+    told
+}
+
 /// Whether the cluster answers, and which version it is. That it does not is an answer, not an error.
 async fn cluster(ctx: &Ctx) -> Value {
     let cluster = ctx.cluster();
@@ -68,10 +79,12 @@ async fn cluster(ctx: &Ctx) -> Value {
         Ok(answer) => {
             told["reachable"] = true.into();
             told["version"] = answer.data.get("version").cloned().unwrap_or_default();
-            let other = told["version"].as_str().is_some_and(|version| !version.starts_with(PVE_VERSION));
-            if other {
-                told["note"] =
-                    format!("the catalogue describes Proxmox VE {PVE_VERSION}: some methods may differ").into();
+            let catalog = ctx.server().catalog();
+            let ours = catalog.version();
+            let same = ours.zip(told["version"].as_str()).is_some_and(|(ours, version)| is_of(version, ours));
+            if !same {
+                let words = catalog.version_words();
+                told["note"] = format!("the catalogue describes {words}: some methods may differ").into();
             }
         }
         Err(fault) => {
@@ -104,7 +117,7 @@ fn counts(server: &Server) -> Value {
 
 fn why(server: &Server, name: &str) -> Map<String, Value> {
     let told = |value: Value| value.as_object().cloned().unwrap_or_default();
-    match server.registry().find(name) {
+    match server.registry().find_renamed(name) {
         Some((tool, standing)) => {
             let mut why = subject::of_tool(server, tool, standing);
             why.insert("standing".into(), standing.word().into());

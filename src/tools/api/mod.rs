@@ -3,9 +3,9 @@
 pub mod describe;
 mod filter;
 mod group;
-mod index;
+pub mod index;
 pub mod info;
-mod line;
+pub(crate) mod line;
 mod path;
 pub mod read;
 pub mod search;

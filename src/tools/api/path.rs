@@ -5,7 +5,7 @@ use pve_catalog::path::check_plain;
 use pve_catalog::{Catalog, Method, Verb};
 use serde_json::{Map, Value};
 
-use super::index::{Found, INDEX};
+use super::index::Found;
 use crate::error::Fault;
 use crate::policy::ApiCall;
 use crate::tools::Ctx;
@@ -16,6 +16,8 @@ use crate::tools::arguments::{self, Options, value};
 pub enum Target {
     /// To a method of the catalogue, with the values of its path.
     Known(&'static Method, Map<String, Value>),
+    /// To a method that an imported catalogue does not have, and the embedded one has.
+    Elsewhere(&'static Method, Map<String, Value>),
     /// Nowhere that the catalogue knows: Proxmox may know better, and the policy is strict about it.
     Unknown(String),
 }
@@ -35,18 +37,19 @@ pub struct Prepared {
 ///
 /// # Errors
 /// `bad_argument` when the path is not in plain form.
-pub fn target(verb: Verb, path: &str) -> Result<Target, Fault> {
+fn target(catalog: &'static Catalog, verb: Verb, path: &str) -> Result<Target, Fault> {
     let path = path.strip_prefix("/api2/json").unwrap_or(path);
     check_plain(path).map_err(|error| Fault::argument("path", error.to_string()))?;
     if let Some(part) = path.split('/').find(|part| part.starts_with('{')) {
         return Err(Fault::argument("path", format!("{part} stands for a value: write the value")));
     }
-    Ok(match Catalog::embedded().find(verb, path) {
-        Some(found) => {
-            let values = found.values.iter().map(|(name, value)| (name.to_string(), Value::from(*value)));
-            Target::Known(found.method, values.collect())
-        }
-        None => Target::Unknown(path.to_string()),
+    let values = |values: &[(&str, &str)]| {
+        values.iter().map(|(name, value)| (name.to_string(), Value::from(*value))).collect::<Map<String, Value>>()
+    };
+    Ok(match (catalog.find(verb, path), Catalog::embedded().find(verb, path)) {
+        (Some(found), _) => Target::Known(found.method, values(&found.values)),
+        (None, Some(found)) => Target::Elsewhere(found.method, values(&found.values)),
+        (None, None) => Target::Unknown(path.to_string()),
     })
 }
 
@@ -61,32 +64,38 @@ pub async fn prepare(
     params: Map<String, Value>,
     options: Options,
 ) -> Result<Prepared, Fault> {
-    let target = target(verb, path)?;
-    match target {
-        Target::Known(method, values) => {
-            if let Some(name) = params.keys().find(|name| values.contains_key(*name)) {
-                return Err(Fault::argument(
-                    "params",
-                    format!("'{name}' is part of the path: it may not be given again"),
-                ));
-            }
-            if let Some(name) = params.keys().find(|name| ["wait", "wait_seconds", "dry_run"].contains(&name.as_str()))
-            {
-                return Err(Fault::argument("params", format!("'{name}' stands beside params, not in it")));
-            }
-            let mut args = params;
-            args.extend(values);
-            let request = arguments::normalise(method, args, ctx).await?;
-            let call = ApiCall::of(method, request.values, request.params).map_err(arguments::unacceptable)?;
-            let ours = request.options;
-            let options = Options { left_out: ours.left_out, warnings: ours.warnings, ..options };
-            Ok(Prepared { call, options, known: true })
+    match target(ctx.server().catalog(), verb, path)? {
+        Target::Known(method, values) => known(ctx, method, params, values, options).await,
+        Target::Elsewhere(method, values) => {
+            Ok(Prepared { known: false, ..known(ctx, method, params, values, options).await? })
         }
         Target::Unknown(path) => {
             let call = ApiCall::at(verb, &path, loose(params)).map_err(arguments::unacceptable)?;
             Ok(Prepared { call, options, known: false })
         }
     }
+}
+
+async fn known(
+    ctx: &Ctx,
+    method: &'static Method,
+    params: Map<String, Value>,
+    values: Map<String, Value>,
+    options: Options,
+) -> Result<Prepared, Fault> {
+    if let Some(name) = params.keys().find(|name| values.contains_key(*name)) {
+        return Err(Fault::argument("params", format!("'{name}' is part of the path: it may not be given again")));
+    }
+    if let Some(name) = params.keys().find(|name| ["wait", "wait_seconds", "dry_run"].contains(&name.as_str())) {
+        return Err(Fault::argument("params", format!("'{name}' stands beside params, not in it")));
+    }
+    let mut args = params;
+    args.extend(values);
+    let request = arguments::normalise(method, args, ctx).await?;
+    let call = ApiCall::of(method, request.values, request.params).map_err(arguments::unacceptable)?;
+    let ours = request.options;
+    let options = Options { left_out: ours.left_out, warnings: ours.warnings, ..options };
+    Ok(Prepared { call, options, known: true })
 }
 
 /// Parameters that nothing is known about: texts as they are, booleans as 1 and 0, lists repeat their name.
@@ -103,10 +112,13 @@ fn loose(params: Map<String, Value>) -> Vec<(String, String)> {
 }
 
 /// What to say about a path that the catalogue does not know.
-pub fn unknown(verb: Verb, path: &str) -> String {
-    let catalog = Catalog::embedded();
-    let beginning = format!("the catalogue of Proxmox VE {} does not know {verb} {path}", pve_catalog::PVE_VERSION);
-    if let Some(instead) = Catalog::rules().advice.instead_of(verb, path) {
+pub fn unknown(ctx: &Ctx, verb: Verb, path: &str) -> String {
+    let (server, catalog) = (ctx.server(), ctx.server().catalog());
+    let beginning = format!("the catalogue of {} does not know {verb} {path}", catalog.version_words());
+    if Catalog::embedded().find(verb, path).is_some() {
+        return format!("{beginning}: Proxmox VE {} has it", pve_catalog::PVE_VERSION);
+    }
+    if let Some(instead) = server.registry().instead_of(verb, path) {
         return format!("{beginning}: {instead}");
     }
     if let Some((template, _)) = catalog.route(path) {
@@ -114,8 +126,8 @@ pub fn unknown(verb: Verb, path: &str) -> String {
         let verbs = verbs.map(Verb::word).collect::<Vec<_>>().join(", ");
         return format!("{beginning}: on this path there is {verbs}");
     }
-    let near: Vec<String> =
-        INDEX.search(&path.replace('/', " "), None, 3).into_iter().map(|(found, _)| key(found)).collect();
+    let near = server.index().search(&path.replace('/', " "), None, 3);
+    let near: Vec<String> = near.into_iter().map(|(found, _)| key(found)).collect();
     format!("{beginning}; like it are {}", near.join(", "))
 }
 

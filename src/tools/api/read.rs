@@ -54,7 +54,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let conditions = filter::conditions(given.object("where"))?;
     let filter = Filter { fields: given.texts("fields"), conditions, limit: given.count("limit") };
     let prepared = path::prepare(ctx, Verb::Get, path, given.object("params"), Options::default()).await?;
-    let note = (!prepared.known).then(|| path::unknown(Verb::Get, path));
+    let note = (!prepared.known).then(|| path::unknown(ctx, Verb::Get, path));
     let reply = ctx.perform(prepared.call, &prepared.options).await;
     let mut result = match reply {
         Ok(reply) => reply.structured,

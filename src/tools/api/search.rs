@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pve_catalog::Gate;
 use serde_json::{Map, Value, json};
 
-use super::index::{Found, INDEX};
+use super::index::Found;
 use super::{DOMAINS, subject};
 use crate::config::all_toolsets;
 use crate::error::Fault;
@@ -49,7 +49,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
         known_domain(domain)?;
     }
     let query = given.text("query").unwrap_or_default();
-    let found = INDEX.search(query, domain.as_deref(), given.count("limit").unwrap_or(10));
+    let found = ctx.server().index().search(query, domain.as_deref(), given.count("limit").unwrap_or(10));
     let results: Vec<Value> = found.into_iter().filter_map(|(found, _)| told(ctx, found)).collect();
     let hint = match results.is_empty() {
         true => {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 /// Words that say nothing.
-const NOTHING: [&str; 55] = [
+const NOTHING: [&str; 56] = [
     "a", "about", "all", "an", "and", "any", "are", "at", "be", "by", "can", "could", "did", "do", "does", "for",
     "from", "give", "has", "have", "how", "i", "in", "into", "is", "it", "its", "me", "more", "my", "now", "of", "on",
-    "or", "our", "over", "proxmox", "pve", "some", "that", "the", "there", "this", "to", "up", "was", "what", "when",
-    "where", "which", "who", "will", "with", "would", "you",
+    "or", "our", "over", "proxmox", "pve", "s", "some", "that", "the", "there", "this", "to", "up", "was", "what",
+    "when", "where", "which", "will", "with", "would", "you", "your",
 ];
 
 /// Words of a question or of a wish to look.
@@ -18,9 +18,38 @@ const LOOKS: [&str; 16] = [
 ];
 
 /// Words of a wish to change something; synonyms lead to these.
-const CHANGES: [&str; 20] = [
-    "add", "apply", "clone", "create", "delete", "migrate", "move", "reboot", "reset", "resize", "restore", "resume",
-    "rollback", "run", "shutdown", "start", "stop", "suspend", "update", "wipe",
+const CHANGES: [&str; 24] = [
+    "add", "apply", "clone", "create", "delete", "give", "keep", "migrate", "move", "reboot", "renew", "reset",
+    "resize", "restore", "resume", "rollback", "run", "shutdown", "start", "stop", "suspend", "update", "wake", "wipe",
+];
+
+/// What people write in several words, or with a hyphen, and the word that stands for it.
+const PHRASES: [(&str, &str); 24] = [
+    ("log in", "login"),
+    ("logged in", "login"),
+    ("sign in", "login"),
+    ("let's encrypt", "letsencrypt"),
+    ("lets encrypt", "letsencrypt"),
+    ("shut down", "shutdown"),
+    ("power off", "poweroff"),
+    ("turn off", "poweroff"),
+    ("switch off", "poweroff"),
+    ("turn on", "poweron"),
+    ("switch on", "poweron"),
+    ("power on", "poweron"),
+    ("wake up", "wake"),
+    ("back up", "backup"),
+    ("roll back", "rollback"),
+    ("set up", "create"),
+    ("get rid of", "delete"),
+    ("network card", "nic"),
+    ("time zone", "timezone"),
+    ("cloud-init", "cloudinit"),
+    ("cloud init", "cloudinit"),
+    ("two factor", "tfa"),
+    ("ip set", "ipset"),
+    // The storage that every installation begins with.
+    ("local-lvm", "storage"),
 ];
 
 /// What a query wants, as far as its words tell.
@@ -36,7 +65,10 @@ pub enum Wish {
 
 /// What a query wants. A question is a wish to look, whatever else it names.
 pub fn wish(query: &str) -> Wish {
-    let lower = query.to_lowercase();
+    let lower = said_in_one(query);
+    if lower.starts_with("give me ") {
+        return Wish::Look;
+    }
     let mut plain = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let first = plain.next().unwrap_or_default();
     if LOOKS.contains(&first) {
@@ -64,11 +96,33 @@ static SYNONYMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
 
 /// The words of a text that say something, lower case, without the plural's `s`.
 pub fn split(text: &str) -> Vec<String> {
-    let lower = text.to_lowercase();
+    let lower = said_in_one(text);
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     // Numbers are ids: they name one thing, not a kind of things.
     let telling = words.filter(|word| !NOTHING.contains(word) && word.parse::<u64>().is_err());
     telling.map(stem).collect()
+}
+
+/// Lower case, with phrases as the one word that stands for them.
+fn said_in_one(text: &str) -> String {
+    let mut said = text.to_lowercase();
+    for (phrase, word) in PHRASES {
+        let mut from = 0;
+        while let Some(at) = said[from..].find(phrase).map(|at| from + at) {
+            let (before, after) = (&said[..at], &said[at + phrase.len()..]);
+            let whole = !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric);
+            from = at + if whole { word.len() } else { phrase.len() };
+            if whole {
+                said = format!("{before}{word}{after}");
+            }
+        }
+    }
+    said
+}
+
+/// Words that have synonyms, for finding the one that was meant by a slip.
+pub fn with_synonyms() -> impl Iterator<Item = &'static str> {
+    SYNONYMS.keys().map(String::as_str)
 }
 
 /// What else to look for when somebody says this word.

@@ -61,7 +61,7 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
         ..Options::default()
     };
     let prepared = path::prepare(ctx, verb, path, given.object("params"), options).await?;
-    let note = (!prepared.known).then(|| path::unknown(verb, path));
+    let note = (!prepared.known).then(|| path::unknown(ctx, verb, path));
     match (ctx.perform(prepared.call, &prepared.options).await, note) {
         (Ok(reply), None) => Ok(reply),
         (Ok(mut reply), Some(note)) => {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::behaviour::Call;
 use crate::world::address::interfaces;
+use crate::world::drive::{boot_disk_size, drives};
 use crate::world::{Guest, power};
 
 /// Size of a block of memory, in bytes.
@@ -64,9 +65,8 @@ fn freeze(call: &mut Call<'_>, vmid: u32, frozen: bool) -> Value {
 }
 
 fn file_systems(call: &Call<'_>, guest: &Guest) -> Value {
-    use crate::world::drive::{boot_disk_size, drives};
-    let disk = drives(guest.kind, &guest.config).into_iter().find(|drive| !drive.cdrom());
-    let volume = disk.as_ref().and_then(|drive| call.world.volume(&guest.node, &drive.volid));
+    let disk = drives(guest.kind, &guest.config).into_iter().find(|drive| !drive.is_cdrom(false));
+    let volume = disk.as_ref().and_then(|drive| call.world.volume(&guest.node, &drive.volume()));
     let size = volume.map_or_else(|| boot_disk_size(guest), |volume| volume.size).max(1 << 30);
     let used = volume.map_or(size / 4, |volume| volume.used.min(size));
     let device = json!({

@@ -45,14 +45,14 @@ pub(crate) fn resize(call: &mut Call<'_>) -> Answer {
     let now = found.ok_or_else(|| format!("could not determine current size of volume '{volid}'"))?;
     let (more, number) = wanted.strip_prefix('+').map_or((false, wanted.as_str()), |rest| (true, rest));
     let number = size::parse(number).ok_or("invalid size string")?;
-    let bytes = if more { now + number } else { number };
+    let bytes = if more { now.saturating_add(number) } else { number };
     if bytes < now {
         return Err(Failure::die("unable to shrink disk size"));
     }
     if bytes == now {
         return Err(Failure::die("disk is already at specified size"));
     }
-    let task = call.task("resize", &vmid.to_string()).lasts(Duration::from_secs(1)).begin(move |run| {
+    let task = call.task("resize", &vmid.to_string()).lasts(Duration::from_millis(500)).begin(move |run| {
         let node = run.node.to_string();
         let lines = run.world.grow_volume(&node, &volid, bytes)?;
         run.tell_all(&lines);
@@ -82,7 +82,7 @@ pub(crate) fn template(call: &mut Call<'_>) -> Answer {
     }
     let task = call
         .task("vztemplate", &vmid.to_string())
-        .lasts(Duration::from_secs(1))
+        .lasts(Duration::from_millis(500))
         .begin(move |run| to_template(run, vmid));
     call.start(task)?;
     Ok(Data::null())
@@ -140,7 +140,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
     if guest.runs() && !force {
         return Err(Failure::die(format!("unable to destroy CT {vmid} - container is running")));
     }
-    let task = call.task("vzdestroy", &vmid.to_string()).lasts(Duration::from_secs(2)).finish(move |run| {
+    let task = call.task("vzdestroy", &vmid.to_string()).lasts(Duration::from_millis(500)).finish(move |run| {
         let guest = run.world.guest_mut(GuestKind::Lxc, run.node, vmid)?;
         guest.check_lock()?;
         let runs = guest.runs();

@@ -51,7 +51,11 @@ pub(crate) fn clone(call: &mut Call<'_>) -> Answer {
         description: call.params.get("description"),
     };
     let source = check(call, &guest, &plan)?;
-    let bytes = if plan.full { disks(GuestKind::Lxc, &source).iter().filter_map(Disk::size).sum() } else { 0 };
+    let bytes = if plan.full {
+        disks(GuestKind::Lxc, &source).iter().filter_map(Disk::size).fold(0, u64::saturating_add)
+    } else {
+        0
+    };
     call.world.guests.insert(newid, Guest::new(GuestKind::Lxc, newid, &node, json!({"lock": "create"})));
     call.world.copy_firewall(vmid, newid);
     let task = call

@@ -3,6 +3,8 @@
 mod make;
 mod restore;
 
+use std::time::Duration;
+
 use serde_json::{Map, json};
 
 use super::permission::{self, Subject};
@@ -90,6 +92,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     let (worker_type, word) = if restore { ("vzrestore", "restore") } else { ("vzcreate", "create") };
     let task = call
         .task(worker_type, &vmid.to_string())
+        .lasts(Duration::from_millis(900))
         .finish(move |run| {
             let made = if restore { restore::restore(run, &wish) } else { make::make(run, &wish) };
             made.map_err(|failure| format!("unable to {word} CT {vmid} - {}", late(failure)))?;

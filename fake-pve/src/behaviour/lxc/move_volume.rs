@@ -107,7 +107,7 @@ fn reassign(call: &mut Call<'_>) -> Answer {
     let storage = volid.split_once(':').map(|(storage, _)| storage).unwrap_or_default();
     call.need(&format!("/storage/{storage}"), &["Datastore.AllocateSpace"])?;
     let id = format!("{}-{}>{target}-{}", plan.vmid, plan.key, plan.target_key);
-    let task = call.task("move_volume", &id).lasts(Duration::from_secs(1)).begin(move |run| hand_over(run, &plan));
+    let task = call.task("move_volume", &id).lasts(Duration::from_millis(500)).begin(move |run| hand_over(run, &plan));
     call.start(task)
 }
 

@@ -4,19 +4,45 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::status::Target;
 use crate::behaviour::{Answer, Call, Failure};
-use crate::world::drive::{Drive, drives, unused};
+use crate::world::disk::Disk;
+use crate::world::drive::{drives, unused};
 use crate::world::{Guest, GuestKind, World};
 
-/// A volume of a machine on a storage that only its node has.
-#[derive(Clone, Debug)]
+/// A volume of a guest on a storage that only its node has.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LocalDisk {
-    pub drive: Drive,
+    /// `scsi0`, `mp1`, `unused0`, `vmstate`.
+    pub key: String,
+    pub volid: String,
+    pub cdrom: bool,
+    pub cloudinit: bool,
+    pub replicate: bool,
     pub attached: bool,
     pub vmstate: bool,
     /// Snapshots that hold it.
     pub snapshots: Vec<String>,
     /// Bytes.
     pub size: u64,
+}
+
+impl LocalDisk {
+    fn of(disk: &Disk, attached: bool) -> LocalDisk {
+        LocalDisk {
+            key: disk.key.clone(),
+            volid: disk.volume(),
+            cdrom: disk.is_cdrom(false),
+            cloudinit: disk.is_cloudinit(),
+            replicate: disk.get("replicate").as_deref() != Some("0"),
+            attached,
+            size: disk.size().unwrap_or(0),
+            ..LocalDisk::default()
+        }
+    }
+
+    fn bare(key: &str, volid: &str) -> LocalDisk {
+        let vmstate = key == "vmstate";
+        LocalDisk { key: key.into(), volid: volid.into(), replicate: true, vmstate, ..LocalDisk::default() }
+    }
 }
 
 /// `GET …/migrate`.
@@ -64,7 +90,7 @@ fn others(world: &World, guest: &Guest) -> Vec<String> {
 /// Storages of a guest's drives that a node has not.
 fn missing_storages(world: &World, guest: &Guest, node: &str) -> Vec<String> {
     let drives = drives(guest.kind, &guest.config);
-    let mut missing: Vec<String> = drives.iter().filter_map(|drive| drive.storage()).map(str::to_string).collect();
+    let mut missing: Vec<String> = drives.iter().filter_map(|drive| drive.storage()).collect();
     missing.retain(|id| usable(world, id, node).is_err());
     missing.sort_unstable();
     missing.dedup();
@@ -88,11 +114,11 @@ pub(crate) fn usable(world: &World, id: &str, node: &str) -> Result<(), String> 
 pub(super) fn storages_there(world: &World, guest: &Guest, to: &str) -> Result<(), Failure> {
     for drive in drives(guest.kind, &guest.config) {
         let Some(id) = drive.storage() else { continue };
-        usable(world, id, &guest.node)?;
-        usable(world, id, to)?;
-        let content = if drive.cdrom() && !drive.cloudinit() { "iso" } else { "images" };
-        if !world.storages.get(id).is_some_and(|storage| storage.holds(content)) {
-            let volid = &drive.volid;
+        usable(world, &id, &guest.node)?;
+        usable(world, &id, to)?;
+        let content = if drive.is_cdrom(false) && !drive.is_cloudinit() { "iso" } else { "images" };
+        if !world.storages.get(&id).is_some_and(|storage| storage.holds(content)) {
+            let volid = drive.volume();
             return Err(Failure::die(format!("{volid}: content type '{content}' is not available on storage '{id}'")));
         }
     }
@@ -101,51 +127,45 @@ pub(super) fn storages_there(world: &World, guest: &Guest, to: &str) -> Result<(
 
 /// The volumes of a guest that lie on storages of its node alone.
 pub(crate) fn local_disks(world: &World, guest: &Guest) -> Vec<LocalDisk> {
-    let mut all: Vec<LocalDisk> = Vec::new();
-    let mut add = |drive: Drive, attached: bool, vmstate: bool, snapshot: Option<&str>| {
-        let Some(storage) = drive.storage().and_then(|id| world.storages.get(id)) else { return };
-        if storage.shared() {
-            return;
-        }
-        let snapshots = snapshot.map(str::to_string).into_iter().collect();
-        match all.iter_mut().find(|disk| disk.drive.volid == drive.volid) {
-            Some(known) => known.snapshots.extend::<Vec<String>>(snapshots),
-            None => {
-                let volume = world.volume(&guest.node, &drive.volid);
-                let size = volume.map(|volume| volume.size).or_else(|| drive.size()).unwrap_or(0);
-                all.push(LocalDisk { drive, attached, vmstate, snapshots, size });
-            }
-        }
-    };
-    for drive in drives(guest.kind, &guest.config) {
-        add(drive, true, false, None);
-    }
-    for (key, volid) in unused(&guest.config) {
-        add(Drive::parse(&key, &volid), false, false, None);
-    }
-    if let Some(volid) = guest.option("vmstate") {
-        add(Drive::parse("vmstate", &volid), false, true, None);
-    }
+    let attached = drives(guest.kind, &guest.config);
+    let mut found: Vec<(LocalDisk, Option<&str>)> =
+        attached.iter().map(|disk| (LocalDisk::of(disk, true), None)).collect();
+    found.extend(unused(&guest.config).iter().map(|(key, volid)| (LocalDisk::bare(key, volid), None)));
+    found.extend(guest.option("vmstate").map(|volid| (LocalDisk::bare("vmstate", &volid), None)));
     for (name, snapshot) in &guest.snapshots {
-        for drive in drives(guest.kind, &snapshot.config) {
-            add(drive, false, false, Some(name));
+        let disks = drives(guest.kind, &snapshot.config);
+        found.extend(disks.iter().map(|disk| (LocalDisk::of(disk, false), Some(name.as_str()))));
+        found.extend(snapshot.vmstate.iter().map(|volid| (LocalDisk::bare("vmstate", volid), Some(name.as_str()))));
+    }
+    let mut all: Vec<LocalDisk> = Vec::new();
+    for (mut disk, snapshot) in found.into_iter().filter(|(disk, _)| is_local(world, &disk.volid)) {
+        let snapshot = snapshot.map(str::to_string);
+        if let Some(known) = all.iter_mut().find(|known| known.volid == disk.volid) {
+            known.snapshots.extend(snapshot);
+            continue;
         }
-        if let Some(volid) = &snapshot.vmstate {
-            add(Drive::parse("vmstate", volid), false, true, Some(name));
+        if let Some(volume) = world.volume(&guest.node, &disk.volid) {
+            disk.size = volume.size;
         }
+        disk.snapshots.extend(snapshot);
+        all.push(disk);
     }
     all
 }
 
+fn is_local(world: &World, volid: &str) -> bool {
+    let storage = volid.split_once(':').and_then(|(storage, _)| world.storages.get(storage));
+    storage.is_some_and(|storage| !storage.shared())
+}
+
 fn item(disk: &LocalDisk) -> Value {
-    let drive = &disk.drive;
     let flag = |on: bool| i32::from(on);
     let unused = !disk.attached && !disk.vmstate && disk.snapshots.is_empty();
     let mut item = json!({
-        "volid": drive.volid, "size": disk.size, "cdrom": flag(drive.cdrom()), "drivename": drive.key, "shared": 0,
-        "is_attached": flag(disk.attached), "is_cloudinit": flag(drive.cloudinit()), "is_unused": flag(unused),
-        "is_tpmstate": flag(drive.key == "tpmstate0"), "is_vmstate": flag(disk.vmstate),
-        "replicate": flag(drive.option("replicate") != Some("0")),
+        "volid": disk.volid, "size": disk.size, "cdrom": flag(disk.cdrom), "drivename": disk.key, "shared": 0,
+        "is_attached": flag(disk.attached), "is_cloudinit": flag(disk.cloudinit), "is_unused": flag(unused),
+        "is_tpmstate": flag(disk.key == "tpmstate0"), "is_vmstate": flag(disk.vmstate),
+        "replicate": flag(disk.replicate),
     });
     if !disk.snapshots.is_empty() {
         let held: Map<String, Value> = disk.snapshots.iter().map(|name| (name.clone(), json!(1))).collect();

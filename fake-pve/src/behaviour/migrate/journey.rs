@@ -5,7 +5,7 @@ use super::log::Log;
 use super::plan::{Moves, plan};
 use crate::behaviour::status::Target;
 use crate::work::{NewTask, Run};
-use crate::world::drive::Drive;
+use crate::world::disk::{Disk, is_disk, is_unused};
 use crate::world::{Guest, GuestKind, GuestStatus, World, power};
 
 /// The task (`qmigrate`, `vzmigrate`).
@@ -92,13 +92,14 @@ fn arrive(run: &mut Run<'_>, target: &Target, journey: &Journey, moves: &Moves) 
 /// A volume has another name now, wherever the guest names it.
 fn rename(guest: &mut Guest, here: &str, there: &str) {
     let snapshots = guest.snapshots.values_mut().map(|snapshot| &mut snapshot.config);
+    let kind = guest.kind;
     for config in [&mut guest.config, &mut guest.pending].into_iter().chain(snapshots) {
-        for (key, value) in config.iter_mut() {
-            let Some(text) = value.as_str() else { continue };
-            let mut drive = Drive::parse(key, text);
-            if drive.volid == here {
-                drive.volid = there.into();
-                *value = drive.text().into();
+        let disks = config.iter_mut().filter(|(key, _)| is_disk(kind, key) || is_unused(key));
+        for (key, value) in disks {
+            let disk = value.as_str().and_then(|text| Disk::parse(kind, key, text));
+            if let Some(mut disk) = disk.filter(|disk| disk.volume() == here) {
+                disk.set_volume(there);
+                *value = disk.print().into();
             }
         }
     }

@@ -3,9 +3,10 @@
 use super::Journey;
 use super::condition::{LocalDisk, local_disks, local_resources};
 use super::log::Log;
+use crate::world::disk::Disk;
 use crate::world::drive::drives;
-use crate::world::snapshot::has_files;
-use crate::world::{Guest, GuestKind, World, feature};
+use crate::world::volume::name::is_directory;
+use crate::world::{Guest, GuestKind, World};
 
 /// Bytes that go over in a second.
 const SPEED: u64 = 200 << 20;
@@ -48,12 +49,10 @@ pub(super) fn plan(world: &World, guest: &Guest, journey: &Journey, log: &mut Lo
 
 /// Directories and devices of the node do not come along.
 fn refuse_binds(guest: &Guest) -> Result<(), String> {
-    let drives = drives(guest.kind, &guest.config);
-    match drives.iter().find(|drive| drive.volid.starts_with('/') && drive.option("shared") != Some("1")) {
-        Some(drive) if drive.volid.starts_with("/dev/") => {
-            Err(format!("cannot migrate local device mount point '{}'", drive.key))
-        }
-        Some(drive) => Err(format!("cannot migrate local bind mount point '{}'", drive.key)),
+    let mounts = drives(guest.kind, &guest.config);
+    let own = |mount: &&Disk| mount.mount_type() != "volume" && mount.get("shared").as_deref() != Some("1");
+    match mounts.iter().find(own) {
+        Some(mount) => Err(format!("cannot migrate local {} mount point '{}'", mount.mount_type(), mount.key)),
         None => Ok(()),
     }
 }
@@ -70,7 +69,7 @@ fn check_disks(
     let noun = if guest.kind == GuestKind::Vm { "disk" } else { "volume" };
     let (mut moves, mut complaints): (Moves, Vec<String>) = (Vec::new(), Vec::new());
     for disk in disks {
-        let volid = &disk.drive.volid;
+        let volid = &disk.volid;
         log.say(format!("found local {noun} '{volid}' ({})", whence(guest, disk)));
         match obstacle(world, guest, journey, disk, live) {
             Some(why) => complaints.push(format!("can't migrate local {noun} '{volid}': {why}")),
@@ -90,7 +89,7 @@ fn check_disks(
 fn whence(guest: &Guest, disk: &LocalDisk) -> &'static str {
     match (guest.kind, disk.attached, disk.vmstate) {
         (GuestKind::Lxc, true, _) => "in current VM config",
-        (_, true, _) if disk.drive.cloudinit() => "generated",
+        (_, true, _) if disk.cloudinit => "generated",
         (_, true, _) => "attached",
         (_, false, true) => "vmstate",
         (..) if disk.snapshots.is_empty() => "unused",
@@ -100,29 +99,25 @@ fn whence(guest: &Guest, disk: &LocalDisk) -> &'static str {
 
 /// Why a local volume cannot go.
 fn obstacle(world: &World, guest: &Guest, journey: &Journey, disk: &LocalDisk, live: bool) -> Option<String> {
-    let drive = &disk.drive;
-    if drive.cdrom() && !drive.cloudinit() {
+    if disk.cdrom && !disk.cloudinit {
         return Some("local cdrom image".into());
     }
-    let volume = world.volume(&guest.node, &drive.volid)?;
-    if let Some(owner) = volume.vmid.filter(|owner| *owner != guest.vmid) {
+    let parsed = world.parse_volume(&disk.volid).ok()?;
+    if let Some(owner) = parsed.vmid.filter(|owner| *owner != guest.vmid) {
         return Some(format!("owned by other VM (owner = VM {owner})"));
     }
-    if let Some(base) =
-        volume.parent.as_ref().filter(|_| drive.volid.contains("base-") || drive.volid.contains("basevol-"))
-    {
-        return Some(format!("can't migrate '{}' as it's a clone of '{base}'", drive.volid));
+    if let Some(base) = parsed.base {
+        return Some(format!("can't migrate '{}' as it's a clone of '{base}'", disk.volid));
     }
-    if live && disk.attached && !journey.with_local_disks && !drive.cloudinit() {
+    if live && disk.attached && !journey.with_local_disks && !disk.cloudinit {
         return Some("can't live migrate attached local disks without with-local-disks option".into());
     }
     if disk.snapshots.is_empty() || disk.vmstate {
         return None;
     }
-    let plugin =
-        drive.storage().and_then(|id| world.storages.get(id)).map_or(String::new(), |storage| storage.plugin());
-    let format = feature::format_of(world, &guest.node, &drive.volid);
-    match (live, plugin == "zfspool" || plugin == "btrfs" || format == "qcow2") {
+    let storage = disk.volid.split_once(':').and_then(|(storage, _)| world.storages.get(storage));
+    let sends = storage.is_some_and(|storage| matches!(storage.plugin().as_str(), "zfspool" | "btrfs"));
+    match (live, sends || parsed.format == "qcow2") {
         (true, _) => Some("online storage migration not possible if snapshot exists".into()),
         (false, false) => Some("non-migratable snapshot exists".into()),
         (false, true) => None,
@@ -140,8 +135,8 @@ fn name_there(world: &World, journey: &Journey, guest: &Guest, volid: &str, move
     if there == storage && !taken(&same) {
         return same;
     }
-    let files = world.storages.get(there).is_some_and(|found| has_files(&found.plugin()));
-    let format = feature::format_of(world, &guest.node, volid);
+    let files = world.storages.get(there).is_some_and(|found| is_directory(&found.plugin()));
+    let format = world.parse_volume(volid).map_or_else(|_| "raw".into(), |parsed| parsed.format);
     let vmid = guest.vmid;
     let named = |number: u32| {
         if files {
@@ -169,9 +164,8 @@ fn cold_log(world: &World, guest: &Guest, journey: &Journey, disks: &[LocalDisk]
     }
     if guest.kind == GuestKind::Lxc {
         for drive in drives(guest.kind, &guest.config) {
-            if let Some(storage) = drive.storage().filter(|_| !disks.iter().any(|disk| disk.drive.volid == drive.volid))
-            {
-                log.say(format!("volume '{}' is on shared storage '{storage}'", drive.volid));
+            if let Some(storage) = drive.storage().filter(|_| !disks.iter().any(|disk| disk.volid == drive.volume())) {
+                log.say(format!("volume '{}' is on shared storage '{storage}'", drive.volume()));
             }
         }
         log.say("start final cleanup");
@@ -196,7 +190,7 @@ fn live_log(guest: &Guest, journey: &Journey, disks: &[LocalDisk], moves: &Moves
         log.say("starting storage migration");
     }
     for disk in disks.iter().filter(|disk| disk.attached) {
-        let (key, size) = (&disk.drive.key, gibibytes(disk.size));
+        let (key, size) = (&disk.key, gibibytes(disk.size));
         log.say(format!(
             "{key}: start migration to nbd:unix:/run/qemu-server/{vmid}_nbd.migrate:exportname=drive-{key}"
         ));

@@ -52,7 +52,11 @@ pub(crate) fn clone(call: &mut Call<'_>) -> Answer {
         description: call.params.get("description"),
     };
     let source = check(call, &plan)?;
-    let bytes = if plan.full { disks(GuestKind::Vm, &source).iter().filter_map(Disk::size).sum() } else { 0 };
+    let bytes = if plan.full {
+        disks(GuestKind::Vm, &source).iter().filter_map(Disk::size).fold(0, u64::saturating_add)
+    } else {
+        0
+    };
     let task = call
         .task("qmclone", &vmid.to_string())
         .lasts(copy::duration(bytes))

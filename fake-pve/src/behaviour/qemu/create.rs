@@ -1,5 +1,7 @@
 //! `POST /nodes/{node}/qemu`: a new machine, or one restored from a backup.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::{drives, machine, permission, restore, update};
@@ -63,6 +65,7 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     call.world.guests.insert(vmid, Guest::new(GuestKind::Vm, vmid, &node, json!({"lock": "create"})));
     let task = call
         .task("qmcreate", &vmid.to_string())
+        .lasts(Duration::from_millis(600))
         .finish(move |run| {
             make(run, vmid, param, storage.as_deref())
                 .map_err(|failure| format!("unable to create VM {vmid} - {}", late(failure)))?;

@@ -22,7 +22,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
     }
     let task = call
         .task("qmdestroy", &vmid.to_string())
-        .lasts(Duration::from_secs(2))
+        .lasts(Duration::from_millis(500))
         .begin(move |run| check_late(run, vmid, skiplock))
         .finish(move |run| {
             check_late(run, vmid, skiplock)?;

@@ -18,7 +18,7 @@ pub(crate) fn resize(call: &mut Call<'_>) -> Answer {
     let skiplock = call.params.is_on("skiplock");
     let task = call
         .task("resize", &vmid.to_string())
-        .lasts(Duration::from_secs(1))
+        .lasts(Duration::from_millis(500))
         .begin(move |run| grow(run, vmid, &disk, &wanted, digest.as_deref(), skiplock));
     call.start(task)
 }
@@ -53,7 +53,7 @@ fn grow(
     let now = found.ok_or_else(|| format!("Could not determine current size of volume '{volid}'"))?;
     let (more, number) = wanted.strip_prefix('+').map_or((false, wanted), |rest| (true, rest));
     let number = size::parse(number).ok_or("invalid size string")?;
-    let bytes = if more { now + number } else { number };
+    let bytes = if more { now.saturating_add(number) } else { number };
     if bytes < now {
         return Err("shrinking disks is not supported".into());
     }

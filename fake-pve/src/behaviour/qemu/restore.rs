@@ -1,7 +1,5 @@
 //! Restoring a machine from a backup.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
 use super::drives::drive;
@@ -9,7 +7,7 @@ use crate::behaviour::guest::access::check_volume;
 use crate::behaviour::guest::autostart::Afterwards;
 use crate::behaviour::guest::network::{is_net, stored};
 use crate::behaviour::guest::stage::Stage;
-use crate::behaviour::guest::{check_protection, check_unused};
+use crate::behaviour::guest::{check_protection, check_unused, copy};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
 use crate::world::disk::{disks, is_drive, is_unused};
@@ -72,10 +70,11 @@ pub(crate) fn restore(
     lock.config.insert("lock".into(), "create".into());
     let unique = call.params.is_on("unique");
     let path = call.world.volume_path(&archive).unwrap_or_default();
+    let bytes = call.world.volume(&node, &archive).map_or(0, |volume| volume.size);
     let kept = vmid;
     let task = call
         .task("qmrestore", &vmid.to_string())
-        .lasts(Duration::from_secs(10))
+        .lasts(copy::duration(bytes))
         .line(format!(
             "restore vma archive: zstd -q -d -c {path} | vma extract -v -r /var/tmp/vzdumptmp.fifo - /var/tmp/vzdumptmp"
         ))

@@ -16,7 +16,7 @@ pub(crate) fn template(call: &mut Call<'_>) -> Answer {
     check(guest, only.as_deref())?;
     let vmid = guest.vmid;
     let node = call.node();
-    let task = call.task("qmtemplate", &vmid.to_string()).lasts(Duration::from_secs(1)).begin(move |run| {
+    let task = call.task("qmtemplate", &vmid.to_string()).lasts(Duration::from_millis(500)).begin(move |run| {
         check(run.world.guest(GuestKind::Vm, &node, vmid)?, only.as_deref()).map_err(late)?;
         run.guest_mut(vmid).map_err(late)?.config.insert("template".into(), 1.into());
         to_bases(run, vmid, only.as_deref())

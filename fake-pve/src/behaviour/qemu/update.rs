@@ -50,7 +50,7 @@ pub(crate) fn post(call: &mut Call<'_>) -> Answer {
     say(call, &words);
     let vmid = call.vmid();
     let delay = call.params.int("background_delay").unwrap_or(0);
-    let lasts = if delay > 0 { Duration::ZERO } else { Duration::from_secs(1) };
+    let lasts = if delay > 0 { Duration::ZERO } else { Duration::from_millis(500) };
     let task = call
         .task("qmconfig", &vmid.to_string())
         .lasts(lasts)

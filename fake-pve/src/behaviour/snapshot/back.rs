@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::create::storage_line;
+use super::create::{say, storage_line};
 use crate::behaviour::status::{Target, seconds, start_at_once, without_mtu};
 use crate::behaviour::{Answer, Call};
 use crate::work::Run;
-use crate::world::feature::missing;
-use crate::world::{World, power, snapshot};
+use crate::world::snapshot::missing;
+use crate::world::{GuestKind, power, snapshot};
 
 /// `DELETE …/snapshot/{snapname}`.
 pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
@@ -31,6 +31,7 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
 }
 
 fn prepare_delete(run: &mut Run<'_>, target: &Target, name: &str) -> Result<(), String> {
+    say(run, "delete snapshot VM", target, name);
     let guest = target.guest_mut(run.world)?;
     if guest.template() {
         return Err(format!("you can't delete a snapshot if {} is a template", guest.kind.word().to_lowercase()));
@@ -51,7 +52,7 @@ fn finish_delete(run: &mut Run<'_>, target: &Target, name: &str, force: bool) ->
     let Some(section) = guest.snapshots.get(name) else { return Err(missing(name)) };
     let drives = snapshot::covered(guest.kind, &section.config);
     for drive in &drives {
-        if let Err(error) = reachable(run.world, &target.node, drive.storage().unwrap_or_default()) {
+        if let Err(error) = run.world.usable_storage(&target.node, &drive.storage().unwrap_or_default()) {
             if !force {
                 return Err(error);
             }
@@ -60,22 +61,11 @@ fn finish_delete(run: &mut Run<'_>, target: &Target, name: &str, force: bool) ->
     }
     let lines = drives
         .iter()
-        .filter_map(|drive| storage_line(run.world, &target.node, &drive.volid, name, "successfully removed"));
+        .filter_map(|drive| storage_line(run.world, &target.node, &drive.volume(), name, "successfully removed"));
     let lines: Vec<String> = lines.collect();
     lines.into_iter().for_each(|line| run.log(line));
     snapshot::remove(run.world, target.vmid, name);
     Ok(())
-}
-
-/// Whether a storage that holds a snapshot can be reached.
-fn reachable(world: &World, node: &str, id: &str) -> Result<(), String> {
-    let storage = world.storages.get(id).ok_or_else(|| format!("storage '{id}' does not exist"))?;
-    match storage {
-        storage if storage.disabled() => Err(format!("storage '{id}' is disabled")),
-        storage if !storage.on_node(node) => Err(format!("storage '{id}' is not available on node '{node}'")),
-        storage if storage.offline_on.iter().any(|other| other == node) => Err(format!("storage '{id}' is not online")),
-        _ => Ok(()),
-    }
 }
 
 /// `POST …/snapshot/{snapname}/rollback`.
@@ -94,6 +84,8 @@ pub(crate) fn rollback(call: &mut Call<'_>) -> Answer {
 
 /// Late checks; then a running guest is switched off, hard.
 fn prepare_rollback(run: &mut Run<'_>, target: &Target, name: &str) -> Result<(), String> {
+    let what = if target.kind == GuestKind::Vm { "rollback snapshot VM" } else { "rollback snapshot LXC" };
+    say(run, what, target, name);
     let guest = target.guest(run.world)?;
     if guest.template() {
         return Err(format!("you can't rollback if {} is a template", guest.kind.word().to_lowercase()));
@@ -107,7 +99,7 @@ fn prepare_rollback(run: &mut Run<'_>, target: &Target, name: &str) -> Result<()
     }
     guest.check_lock()?;
     for drive in snapshot::covered(guest.kind, &section.config) {
-        reachable(run.world, &target.node, drive.storage().unwrap_or_default())?;
+        run.world.usable_storage(&target.node, &drive.storage().unwrap_or_default())?;
     }
     if guest.runs() {
         power::power_off(run.world, target.vmid, run.now);

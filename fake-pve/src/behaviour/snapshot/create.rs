@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::behaviour::qemu::feature::has_feature;
 use crate::behaviour::status::{Target, formatting, of_the_run, seconds};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
-use crate::world::feature::{Feature, format_of, guest_has, missing};
+use crate::world::snapshot::missing;
 use crate::world::{GuestKind, World, snapshot};
 
 /// `POST …/snapshot`.
@@ -56,6 +57,12 @@ fn refuse_devices(call: &Call<'_>, target: &Target) -> Result<(), Failure> {
     Err(Failure::die(format!("Cannot live-migrate, snapshot (with RAM), or hibernate a VM with: {list}")))
 }
 
+/// What the cluster's log says before anything is done.
+pub(super) fn say(run: &mut Run<'_>, what: &str, target: &Target, name: &str) {
+    let (node, user) = (run.node.to_string(), run.user.to_string());
+    run.world.say(run.now, &node, &user, "pvedaemon", format!("{what} {}: {name}", target.vmid));
+}
+
 /// Late checks, the lock, the memory, and the section in preparation.
 fn prepare(
     run: &mut Run<'_>,
@@ -64,6 +71,7 @@ fn prepare(
     description: Option<String>,
     memory: bool,
 ) -> Result<(), String> {
+    say(run, if target.kind == GuestKind::Vm { "snapshot VM" } else { "snapshot container" }, target, name);
     let guest = target.guest(run.world)?;
     if guest.template() {
         return Err("you can't take a snapshot if it's a template".into());
@@ -72,7 +80,7 @@ fn prepare(
     if guest.snapshots.contains_key(name) {
         return Err(format!("snapshot name '{name}' already used"));
     }
-    if !guest_has(run.world, target.vmid, Feature::Snapshot, None)? {
+    if !has_feature(run.world, guest.kind, &guest.config, "snapshot", None) {
         return Err("snapshot feature is not available".into());
     }
     let mut vmstate = None;
@@ -116,15 +124,20 @@ fn announce(run: &mut Run<'_>, target: &Target, name: &str) -> Result<(), String
     }
     for drive in snapshot::covered(guest.kind, &section.config) {
         if machine {
-            lines.push(format!("snapshotting 'drive-{}' ({})", drive.key, drive.volid));
+            lines.push(format!("snapshotting 'drive-{}' ({})", drive.key, drive.volume()));
         }
-        lines.extend(storage_line(run.world, &target.node, &drive.volid, name, "created"));
-        if machine && runs && format_of(run.world, &target.node, &drive.volid) == "qcow2" {
+        lines.extend(storage_line(run.world, &target.node, &drive.volume(), name, "created"));
+        if machine && runs && is_qcow2(run.world, &drive.volume()) {
             lines.push("internal qemu snapshot".into());
         }
     }
     lines.into_iter().for_each(|line| run.log(line));
     Ok(())
+}
+
+/// Whether a volume has QEMU's own format, by its name.
+fn is_qcow2(world: &World, volid: &str) -> bool {
+    world.parse_volume(volid).is_ok_and(|volume| volume.format == "qcow2")
 }
 
 /// What LVM says.

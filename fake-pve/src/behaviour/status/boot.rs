@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::queue::{Job, queued};
 use super::{Target, vm};
 use crate::work::{NewTask, Run};
-use crate::world::drive::{Drive, drives};
+use crate::world::drive::drives;
 use crate::world::snapshot::OF_THE_RUN;
 use crate::world::{Guest, GuestKind, World, power};
 
@@ -84,7 +84,7 @@ fn check_vm(world: &World, guest: &Guest, how: &Start) -> Result<(), String> {
         return Err(format!("MAX {allowed} vcpus allowed per VM on this node"));
     }
     for drive in drives(guest.kind, &guest.config).iter().filter(|drive| drive.storage().is_some()) {
-        find_volume(world, &guest.node, &drive.volid)?;
+        find_volume(world, &guest.node, &drive.volume())?;
     }
     for bridge in bridges(guest) {
         check_bridge(world, &guest.node, &bridge)?;
@@ -107,7 +107,7 @@ fn check_ct(run: &mut Run<'_>, target: &Target, how: &Start) -> Result<(), Strin
         return Err(format!("CT {} already running", guest.vmid));
     }
     let volumes = drives(guest.kind, &guest.config).into_iter().filter(|drive| drive.storage().is_some());
-    let missing = volumes.map(|drive: Drive| find_volume(run.world, &target.node, &drive.volid)).find_map(Result::err);
+    let missing = volumes.map(|drive| find_volume(run.world, &target.node, &drive.volume())).find_map(Result::err);
     let missing =
         missing.or_else(|| bridges(guest).iter().find_map(|b| check_bridge(run.world, &target.node, b).err()));
     if let Some(missing) = missing {
@@ -124,16 +124,7 @@ fn check_ct(run: &mut Run<'_>, target: &Target, how: &Start) -> Result<(), Strin
 /// A volume that is there, on a storage that can be used.
 fn find_volume(world: &World, node: &str, volid: &str) -> Result<(), String> {
     let Some((id, name)) = volid.split_once(':') else { return Ok(()) };
-    let storage = world.storages.get(id).ok_or_else(|| format!("storage '{id}' does not exist"))?;
-    if storage.disabled() {
-        return Err(format!("storage '{id}' is disabled"));
-    }
-    if !storage.on_node(node) {
-        return Err(format!("storage '{id}' is not available on node '{node}'"));
-    }
-    if storage.offline_on.iter().any(|other| other == node) {
-        return Err(format!("storage '{id}' is not online"));
-    }
+    let storage = world.usable_storage(node, id)?;
     match (world.volume(node, volid), storage.plugin().as_str()) {
         (Some(_), _) => Ok(()),
         (None, "lvm" | "lvmthin") => {
@@ -152,9 +143,7 @@ fn bridges(guest: &Guest) -> Vec<String> {
 
 /// A bridge of the node or a virtual network of the cluster.
 fn check_bridge(world: &World, node: &str, bridge: &str) -> Result<(), String> {
-    let of_node = world.nodes.get(node).is_none_or(|node| node.network.is_empty() || node.network.contains_key(bridge));
-    let of_sdn = world.documents.get("/cluster/sdn/vnets", bridge).is_some();
-    if of_node || of_sdn { Ok(()) } else { Err(format!("bridge '{bridge}' does not exist")) }
+    if world.has_bridge(node, bridge) { Ok(()) } else { Err(format!("bridge '{bridge}' does not exist")) }
 }
 
 /// Switches it on: from its saved state when it has one, else with its pending changes applied.

@@ -3,11 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::world::curve::{GuestLoad, guest_cpu};
-use crate::world::drive::Drive;
+use crate::world::disk::Disk;
 use crate::world::{Guest, World};
-
-/// A container without a stated size is this big, in bytes.
-const ROOTFS: u64 = 4 << 30;
 
 /// A container in a list and on its own status page.
 pub(crate) fn fields(world: &World, guest: &Guest, now: i64) -> Map<String, Value> {
@@ -54,23 +51,25 @@ pub(crate) fn fields(world: &World, guest: &Guest, now: i64) -> Map<String, Valu
 fn cpus(world: &World, guest: &Guest) -> Value {
     let of_node = world.nodes.get(&guest.node).map_or(1, |node| node.cpus);
     let number = |key: &str| guest.option(key).and_then(|text| text.parse::<f64>().ok()).filter(|number| *number > 0.0);
-    match number("cores").or_else(|| number("cpulimit")) {
+    let cores = number("cores").map(|cores| cores.min(f64::from(of_node)));
+    match cores.or_else(|| number("cpulimit")) {
         Some(cpus) if cpus.fract() == 0.0 => json!(cpus as u64),
-        Some(cpus) => json!(cpus),
+        Some(cpus) => json!(cpus.to_string()),
         None => json!(of_node),
     }
-}
-
-/// Size of the root file system in bytes, as the configuration states it.
-pub(super) fn root_size(guest: &Guest) -> u64 {
-    let rootfs = guest.option("rootfs").map(|text| Drive::parse("rootfs", &text));
-    rootfs.and_then(|rootfs| rootfs.size()).filter(|size| *size > 0).unwrap_or(ROOTFS)
 }
 
 fn root_used(world: &World, guest: &Guest) -> u64 {
     if guest.disk_used > 0 {
         return guest.disk_used;
     }
-    let rootfs = guest.option("rootfs").map(|text| Drive::parse("rootfs", &text).volid);
-    rootfs.and_then(|volid| world.volume(&guest.node, &volid)).map_or(0, |volume| volume.used)
+    let rootfs = guest.option("rootfs").and_then(|text| Disk::parse(guest.kind, "rootfs", &text));
+    rootfs.and_then(|rootfs| world.volume(&guest.node, &rootfs.volume())).map_or(0, |volume| volume.used)
+}
+
+/// Size of the root file system in bytes; 4 GiB where it is not written.
+fn root_size(guest: &Guest) -> u64 {
+    let text = guest.option("rootfs").unwrap_or_default();
+    let size = Disk::parse(guest.kind, "rootfs", &text).and_then(|disk| disk.size());
+    size.filter(|bytes| *bytes > 0).unwrap_or(4 << 30)
 }

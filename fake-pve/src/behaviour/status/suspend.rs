@@ -7,6 +7,7 @@ use super::power::{running_ct, running_vm};
 use super::{Target, root_only, seconds};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::{NewTask, Run};
+use crate::world::volume::name::is_directory;
 use crate::world::{GuestKind, World, ha, power, snapshot};
 
 /// Key in the state of a container whose checkpoint lies on disk.
@@ -115,7 +116,7 @@ fn save(run: &mut Run<'_>, target: &Target, volume: Option<crate::world::Volume>
 pub(crate) fn formatting(world: &World, volid: &str, size: u64) -> Option<String> {
     let (storage, name) = volid.split_once(':')?;
     let storage = world.storages.get(storage)?;
-    let path = storage.option("path").filter(|_| snapshot::has_files(&storage.plugin()))?;
+    let path = storage.option("path").filter(|_| is_directory(&storage.plugin()))?;
     Some(format!("Formatting '{path}/images/{name}', fmt=raw size={size} preallocation=off"))
 }
 

@@ -2,15 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::behaviour::qemu::machine;
 use crate::world::curve::{GuestLoad, guest_cpu};
 use crate::world::drive::{boot_disk_size, drives};
 use crate::world::{Guest, GuestKind, GuestStatus, World};
 
 /// The QEMU that machines run on.
 pub(crate) const QEMU: &str = "11.0.0";
-
-/// The machine type that `pc` stands for; `q35` differs in its second word.
-pub(crate) const MACHINE: &str = "pc-i440fx-11.0+pve0";
 
 /// A machine in a list; with `full` what only QEMU itself knows, too.
 pub(crate) fn fields(world: &World, guest: &Guest, now: i64, full: bool) -> Map<String, Value> {
@@ -122,11 +120,10 @@ fn of_qemu(guest: &Guest, now: i64, set: &mut impl FnMut(&str, Value) -> Option<
 
 /// The full type of the machine that runs.
 pub(crate) fn machine(guest: &Guest) -> String {
-    let option = guest.option("machine").unwrap_or_default();
-    let word = option.split(',').next().unwrap_or_default().trim_start_matches("type=").to_string();
-    match word.as_str() {
-        "" | "pc" | "i440fx" => MACHINE.into(),
-        "q35" => MACHINE.replace("i440fx", "q35"),
+    match machine::kind(&guest.option("machine").unwrap_or_default()).as_str() {
+        "" | "pc" | "q35" => {
+            format!("{}+pve0", machine::pinned(guest.option("machine").as_deref()).unwrap_or_default())
+        }
         other if other.contains("+pve") => other.into(),
         other => format!("{other}+pve0"),
     }
@@ -148,7 +145,7 @@ fn block_statistics(guest: &Guest, read: u64, written: u64) -> Value {
     let mut all = Map::new();
     let mut first = true;
     for drive in drives(GuestKind::Vm, &guest.config) {
-        let busy = first && !drive.cdrom();
+        let busy = first && !drive.is_cdrom(false);
         first &= !busy;
         let (read, written) = if busy { (read, written) } else { (0, 0) };
         let statistics = json!({

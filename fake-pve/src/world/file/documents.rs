@@ -73,9 +73,9 @@ pub(crate) const SECTION_FILES: [SectionFile; 17] = [
 /// The text of a file of sections; `None` when it has none.
 pub(super) fn sections(world: &World, path: &str) -> Option<String> {
     let (writer, sections) = match path {
+        "notifications.cfg" => (Writer::Rust, notifications(world)),
         "storage.cfg" => (Writer::Perl, storages(world)),
         "domains.cfg" => (Writer::Perl, realms(world)),
-        "priv/notifications.cfg" => return notification_secrets(world),
         "sdn/subnets.cfg" => (Writer::Perl, subnets(world)),
         "sdn/fabrics.cfg" => (Writer::Rust, fabrics(world)),
         _ => {
@@ -93,22 +93,6 @@ fn was_written(world: &World, path: &str) -> bool {
     file.is_some_and(|file| file.homes.iter().any(|home| world.documents.collections.contains_key(home.collection)))
 }
 
-/// What endpoints of notifications keep secret.
-const SECRETS: [&str; 3] = ["password", "secret", "token"];
-
-/// The file beside `notifications.cfg` that holds its secrets; it is written with it.
-fn notification_secrets(world: &World) -> Option<String> {
-    let mut sections = Vec::new();
-    for kind in ["gotify", "smtp", "webhook"] {
-        for (id, object) in world.documents.list(&format!("/cluster/notifications/endpoints/{kind}")) {
-            let secrets = object.iter().filter(|(key, _)| SECRETS.contains(&key.as_str()));
-            let secrets: Map<String, Value> = secrets.map(|(key, value)| (key.clone(), value.clone())).collect();
-            sections.push(section::section(Writer::Rust, kind, id, &secrets));
-        }
-    }
-    was_written(world, "notifications.cfg").then(|| section::file(Writer::Rust, &sections))
-}
-
 fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
     let one = |(id, object): &(String, Map<String, Value>)| {
         let own = object.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -118,8 +102,7 @@ fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
             ("", _) => (own, id.as_str()),
             (kind, _) => (kind, id.as_str()),
         };
-        let hidden: &[&str] = if home.collection.starts_with("/cluster/notifications") { &SECRETS } else { &["type"] };
-        let mut object = without(object, hidden);
+        let mut object = without(object, &["type"]);
         if home.collection == REALM_SYNC
             && let Some(Value::String(comment)) = object.get_mut("comment")
         {
@@ -130,11 +113,65 @@ fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
     world.documents.list(home.collection).iter().map(one).collect()
 }
 
+/// What is always there, and is written with the rest once something is changed: kind, name, comment, a key more.
+const BUILT_IN: [(&str, &str, &str, &str, &str); 2] = [
+    ("matcher", "default-matcher", "Route all notifications to mail-to-root", "target", "mail-to-root"),
+    ("sendmail", "mail-to-root", "Send mails to root@pam's email address", "mailto-user", "root@pam"),
+];
+
+/// Keys of endpoints that stand in `priv/notifications.cfg`.
+const SECRETS: [(&str, &str); 3] = [("gotify", "token"), ("smtp", "password"), ("webhook", "secret")];
+
+fn notification_homes() -> &'static [Home] {
+    SECTION_FILES.iter().find(|file| file.name == "notifications.cfg").map_or(&[], |file| file.homes)
+}
+
+/// Endpoints and matchers without their secrets.
+fn notifications(world: &World) -> Vec<String> {
+    let mut sections = Vec::new();
+    for home in notification_homes() {
+        let secret = SECRETS.iter().find(|(kind, _)| *kind == home.kind).map_or("", |(_, key)| key);
+        for (id, object) in world.documents.list(home.collection) {
+            let shown = without(object, &["type", "origin", secret]);
+            sections.push(section::section(Writer::Rust, home.kind, id, &shown));
+        }
+    }
+    if sections.is_empty() {
+        return sections;
+    }
+    for (kind, id, comment, key, value) in BUILT_IN {
+        let home = notification_homes().iter().find(|home| home.kind == kind);
+        if home.is_some_and(|home| world.documents.get(home.collection, id).is_none()) {
+            let mut object = Map::from_iter([("comment".into(), json!(comment)), (key.into(), json!(value))]);
+            if kind == "matcher" {
+                object.insert("mode".into(), json!("all"));
+            }
+            sections.push(section::section(Writer::Rust, kind, id, &object));
+        }
+    }
+    sections
+}
+
+/// `priv/notifications.cfg`: the secret of each endpoint that has one.
+pub(super) fn secrets(world: &World) -> Option<String> {
+    let mut sections = Vec::new();
+    for (kind, key) in SECRETS {
+        let Some(home) = notification_homes().iter().find(|home| home.kind == kind) else { continue };
+        for (id, object) in world.documents.list(home.collection) {
+            if let Some(secret) = object.get(key) {
+                let object = Map::from_iter([(key.to_string(), secret.clone())]);
+                sections.push(section::section(Writer::Rust, kind, id, &object));
+            }
+        }
+    }
+    (!sections.is_empty()).then(|| section::file(Writer::Rust, &sections))
+}
+
 fn storages(world: &World) -> Vec<String> {
     let one = |(id, storage): (&String, &crate::world::Storage)| {
         section::section(Writer::Perl, &storage.plugin(), id, &without(&storage.config, &["type"]))
     };
-    world.storages.iter().map(one).collect()
+    world.storages.iter().filter(|(_, storage)| !storage.implicit).map(one).collect()
 }
 
 /// Realms without their passwords, which stand in files of their own.

@@ -31,17 +31,15 @@ pub(super) fn names(world: &World) -> Vec<String> {
 }
 
 pub(super) fn file(world: &World, path: &str) -> Option<String> {
-    let options = |path: &str| world.documents.options.get(path).map(options);
+    let options = |path: &str, apart: bool| world.documents.options.get(path).map(|kept| options(kept, apart));
     match path {
         "user.cfg" => Some(world.access.config.print()),
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
-        "datacenter.cfg" => options("/cluster/options").map(|text| match text.starts_with('#') {
-            true => text,
-            false => format!("\n{text}"),
-        }),
         "ha/crm_commands" => crm_commands(world),
+        "priv/notifications.cfg" => super::documents::secrets(world),
         "priv/tfa.cfg" => Some(second_factors(world)),
+        "datacenter.cfg" => options("/cluster/options", true),
         "/etc/resolv.conf" => world.documents.options.get(&format!("/nodes/{}/dns", world.entry)).map(resolver),
         "/etc/network/interfaces.new" => world.nodes.get(&world.entry)?.network_pending.as_ref().map(interfaces::text),
         "sdn/.running-config" => sdn::running(world),
@@ -54,7 +52,7 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         }
         _ => {
             let node = path.strip_prefix("nodes/")?.strip_suffix("/config")?;
-            world.documents.options.get(&format!("/nodes/{node}/config")).map(node_options)
+            options(&format!("/nodes/{node}/config"), false)
         }
     }
 }
@@ -65,13 +63,16 @@ fn crm_commands(world: &World) -> Option<String> {
     (!world.ha.commands.is_empty()).then(|| lines.collect())
 }
 
-/// `key: value`, sorted; a description as comment lines in front.
-fn options(options: &Map<String, Value>) -> String {
+/// `key: value`, sorted; a description as comment lines in front, set apart by a blank line or not.
+fn options(options: &Map<String, Value>, apart: bool) -> String {
     let mut text = String::new();
-    if let Some(description) = options.get("description").and_then(Value::as_str) {
+    let description = options.get("description").and_then(Value::as_str);
+    if let Some(description) = description.filter(|text| !text.is_empty()) {
         for line in description.trim_end_matches('\n').split('\n') {
             text.push_str(&format!("#{}\n", encode_text(line)));
         }
+    }
+    if apart {
         text.push('\n');
     }
     let mut sorted: Vec<(&String, &Value)> = options.iter().filter(|(key, _)| *key != "description").collect();
@@ -81,17 +82,6 @@ fn options(options: &Map<String, Value>) -> String {
         text.push_str(&format!("{key}: {value}\n"));
     }
     text
-}
-
-/// As [`options`], but nothing separates the description, whose lines are encoded.
-fn node_options(options: &Map<String, Value>) -> String {
-    let (mut others, mut text) = (options.clone(), String::new());
-    if let Some(Value::String(description)) = others.shift_remove("description") {
-        for line in description.trim_end_matches('\n').split('\n') {
-            text.push_str(&format!("#{}\n", encode_text(line)));
-        }
-    }
-    text + &self::options(&others)
 }
 
 fn resolver(dns: &Map<String, Value>) -> String {

@@ -93,7 +93,7 @@ impl World {
         let volume = self.volume_mut(node, volid).ok_or_else(|| format!("volume '{volid}' does not exist"))?;
         let before = volume.size;
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
-        volume.size = if blocks { size.div_ceil(EXTENT) * EXTENT } else { size };
+        volume.size = if blocks { size.div_ceil(EXTENT).saturating_mul(EXTENT) } else { size };
         if plugin == "lvm" {
             volume.used = volume.size;
         }

@@ -24,19 +24,19 @@ pub struct VolumeName {
 pub fn split(volid: &str) -> Result<(&str, &str), String> {
     let word = |storage: &str| {
         storage.starts_with(|c: char| c.is_ascii_alphabetic())
+            && storage.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && storage.len() > 1
             && storage.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     };
     match volid.split_once(':') {
-        Some((storage, name)) if word(storage) && !name.is_empty() && !name.contains(char::is_whitespace) => {
-            Ok((storage, name))
-        }
+        Some((storage, name)) if word(storage) && !name.is_empty() && !name.contains('\n') => Ok((storage, name)),
         _ => Err(format!("unable to parse volume ID '{volid}'")),
     }
 }
 
 /// Whether a plugin keeps volumes as files in directories.
 pub fn is_directory(plugin: &str) -> bool {
-    matches!(plugin, "dir" | "nfs" | "cifs" | "cephfs" | "btrfs" | "glusterfs" | "esxi" | "pbs")
+    matches!(plugin, "dir" | "nfs" | "cifs" | "cephfs" | "btrfs")
 }
 
 /// Takes a name apart the way a plugin does.
@@ -57,8 +57,25 @@ pub fn parse(plugin: &str, volname: &str) -> Result<VolumeName, String> {
         "iscsi" | "iscsidirect" => {
             Ok(VolumeName { content: "images", name: volname.into(), format: "raw".into(), ..VolumeName::default() })
         }
+        "pbs" => backup_server(volname).ok_or_else(|| format!("unable to parse PBS volume name '{volname}'")),
         _ => directory(volname),
     }
+}
+
+/// `backup/vm/100/2024-01-01T00:00:00Z`.
+fn backup_server(volname: &str) -> Option<VolumeName> {
+    let name = volname.strip_prefix("backup/")?;
+    let [kind, id, time] = name.split('/').collect::<Vec<_>>()[..] else { return None };
+    let digits = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 'Z');
+    let readable = matches!(kind, "vm" | "ct" | "host") && !id.is_empty() && !id.contains([' ', '_']);
+    let stamped = time.ends_with('Z') && time.contains('T') && time.chars().all(digits);
+    (readable && stamped).then(|| VolumeName {
+        content: "backup",
+        name: name.into(),
+        vmid: id.parse().ok().filter(|_| kind != "host"),
+        format: format!("pbs-{kind}"),
+        ..VolumeName::default()
+    })
 }
 
 /// `vm-100-disk-0`, `base-100-disk-0/vm-101-disk-0`.

@@ -23,6 +23,7 @@ pub fn changed(before: &BTreeMap<String, String>, after: &BTreeMap<String, Strin
 
 /// A text without generated values, with sections and lines in one order where Proxmox's own is accidental.
 pub fn comparable(path: &str, text: &str) -> String {
+    let text = &characters(text);
     let text = match path {
         "/etc/pve/priv/shadow.cfg" => sorted_lines(&normal::hashes(text)),
         "/etc/pve/priv/tfa.cfg" => serde_json::from_str(text).map_or_else(|_| text.to_string(), second_factors),
@@ -35,6 +36,12 @@ pub fn comparable(path: &str, text: &str) -> String {
         _ => text.to_string(),
     };
     normal::text(text.trim_end())
+}
+
+/// The recorder took each byte of a file for a character.
+fn characters(text: &str) -> String {
+    let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| text.to_string())
 }
 
 /// Without the secrets of one run.

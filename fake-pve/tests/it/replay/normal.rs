@@ -72,6 +72,16 @@ pub fn sorted_list(text: &str) -> String {
 /// Numbers that belong to one run, by key.
 const RUNNING: [&str; 3] = ["pid", "pstart", "uptime"];
 
+/// Lists in one text that Proxmox writes in random order, by key.
+const UNORDERED: [&str; 2] = ["content", "nodes"];
+
+/// Such a list in one order.
+fn ordered(list: &str) -> Value {
+    let mut parts: Vec<&str> = list.split(',').collect();
+    parts.sort_unstable();
+    json!(parts.join(","))
+}
+
 /// A result without values of one run, keys and lists sorted, some keys left out.
 pub fn data(value: &Value, without: &[String]) -> Value {
     match value {
@@ -86,6 +96,8 @@ pub fn data(value: &Value, without: &[String]) -> Value {
                 }
                 let shown = if RUNNING.contains(&key.as_str()) && value.is_number() {
                     json!("<n>")
+                } else if let Some(list) = value.as_str().filter(|_| UNORDERED.contains(&key.as_str())) {
+                    ordered(list)
                 } else {
                     data(value, without)
                 };

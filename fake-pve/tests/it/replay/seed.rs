@@ -38,11 +38,12 @@ pub fn world_with_more() -> World {
     WITH_MORE.clone()
 }
 
-/// What files cannot tell: the third node is off, no manager of HA ran, and what lies on the storage.
+/// What files cannot tell: the third node is off, each has two processors, no manager of HA ran, and what lies on the storage.
 fn made(files: &Files) -> World {
     let mut world = import_files(files).scenario.offline("pve3").world;
     world.release.repoid = "14a22df35955d97d".into();
     for node in world.nodes.values_mut() {
+        node.cpus = 2;
         for manager in ["pve-ha-crm", "pve-ha-lrm"] {
             node.services.insert(manager.into(), "stopped".into());
         }

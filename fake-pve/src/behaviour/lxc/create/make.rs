@@ -85,7 +85,7 @@ fn unpack(run: &mut Run<'_>, wish: &Wish) -> Result<(), Failure> {
     let size = size.ok_or_else(|| format!("volume '{template}' does not exist"))?;
     let path = run.world.volume_path(template)?;
     run.log(format!("extracting archive '{path}'"));
-    let read = size * 4;
+    let read = size.saturating_mul(4);
     run.log(format!("Total bytes read: {read} ({}MiB, 204MiB/s)", read >> 20));
     run.log("Detected container architecture: amd64");
     let host = wish.param.get("hostname").map_or_else(|| format!("CT{}", wish.vmid), option::text);
@@ -106,7 +106,7 @@ pub(super) fn store(run: &mut Run<'_>, wish: &Wish, config: &Map<String, Value>)
     let node = run.node.to_string();
     let root = typed.get("rootfs").map(option::text).unwrap_or_default();
     let volid = root.split(',').next().unwrap_or_default().to_string();
-    let content = run.world.volume(&node, &wish.template).map_or(600 << 20, |volume| volume.size * 4);
+    let content = run.world.volume(&node, &wish.template).map_or(600 << 20, |volume| volume.size.saturating_mul(4));
     if let Some(volume) = run.world.volume_mut(&node, &volid) {
         volume.used = volume.used.max(content.min(volume.size.max(content)));
     }

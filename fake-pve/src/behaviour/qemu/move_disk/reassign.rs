@@ -43,7 +43,7 @@ pub(super) fn reassign(call: &mut Call<'_>) -> Answer {
     let storage = volid.split_once(':').map(|(storage, _)| storage).unwrap_or_default();
     call.need(&format!("/storage/{storage}"), &["Datastore.AllocateSpace"])?;
     let id = format!("{}-{}>{target}-{}", plan.vmid, plan.key, plan.target_key);
-    let task = call.task("qmmove", &id).lasts(Duration::from_secs(1)).begin(move |run| make(run, &plan));
+    let task = call.task("qmmove", &id).lasts(Duration::from_millis(500)).begin(move |run| make(run, &plan));
     call.start(task)
 }
 
