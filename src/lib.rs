@@ -4,8 +4,8 @@
 //! - [`config`] reads the environment into settings. [`server`] is what one process shares.
 //! - [`mcp`] speaks MCP; [`mcp::stdio`] and [`http`] carry it; [`call`] is the way in from the shell. All of them come to
 //!   [`server::Server::call`].
-//! - [`tools`] are values in a registry; a tool knows no gate. Whatever one sends goes through `Ctx::api`.
-//! - [`policy`] decides and makes permits; [`pve`] sends what has one. There is no other way out.
+//! - [`tools`] are values in a registry; a tool knows no gate. Whatever one sends goes through `Ctx::api` or `Ctx::ssh`.
+//! - [`policy`] decides and makes permits; [`pve`] and [`ssh`] do what has one. There is no other way out.
 //! - [`redact`] decides what may be shown of requests, answers and errors.
 
 pub mod call;
@@ -22,4 +22,5 @@ pub mod redact;
 #[cfg(feature = "rehearse")]
 pub mod rehearse;
 pub mod server;
+pub mod ssh;
 pub mod tools;

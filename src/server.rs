@@ -14,6 +14,7 @@ use crate::error::Fault;
 use crate::policy::Policy;
 use crate::pve::{Client, Clock, WallClock};
 use crate::redact;
+use crate::ssh::Ssh;
 use crate::tools::aliases::Aliases;
 use crate::tools::api::index::Index;
 use crate::tools::context::Caller;
@@ -41,6 +42,8 @@ pub struct Cluster {
     pub policy: Policy,
     /// How it is reached.
     pub client: Client,
+    /// How its nodes and guests are reached over SSH.
+    pub ssh: Ssh,
     /// The node taken when none is named and no guest tells it.
     pub default_node: Option<String>,
     /// How long a task is awaited unless told otherwise.
@@ -69,17 +72,12 @@ impl Server {
     /// # Errors
     /// As [`Server::new`].
     pub fn with_aliases(settings: Settings, clock: Arc<dyn Clock>, aliases: Aliases) -> Result<Arc<Server>, Fault> {
-        let made = settings.instances.iter().map(|instance| Cluster::new(instance, clock.clone()));
+        let shutdown = CancellationToken::new();
+        let made = settings.instances.iter().map(|instance| Cluster::new(instance, clock.clone(), &shutdown));
         let clusters = made.collect::<Result<Vec<_>, Fault>>()?;
         let policies: Vec<&Policy> = clusters.iter().map(|cluster| &cluster.policy).collect();
         let registry = Registry::all(&settings, &policies).with_aliases(aliases);
-        Ok(Arc::new(Server {
-            settings,
-            clusters,
-            registry,
-            index: OnceLock::new(),
-            shutdown: CancellationToken::new(),
-        }))
+        Ok(Arc::new(Server { settings, clusters, registry, index: OnceLock::new(), shutdown }))
     }
 
     /// What it was told.
@@ -165,12 +163,13 @@ impl Server {
 }
 
 impl Cluster {
-    fn new(instance: &Instance, clock: Arc<dyn Clock>) -> Result<Cluster, Fault> {
+    fn new(instance: &Instance, clock: Arc<dyn Clock>, shutdown: &CancellationToken) -> Result<Cluster, Fault> {
         Ok(Cluster {
             name: instance.name.clone(),
             url: instance.connection.url.clone(),
             policy: Policy::new(instance.access.clone()),
-            client: Client::with_clock(instance.connection.clone(), clock)?,
+            client: Client::with_clock(instance.connection.clone(), clock.clone())?,
+            ssh: Ssh::new(instance.ssh.clone(), clock, shutdown.child_token()),
             default_node: instance.default_node.clone(),
             task_wait: instance.task_wait,
         })

@@ -7,7 +7,7 @@ use pve_catalog::{Catalog, Gate};
 use super::value::{ConfigError, Source};
 use super::variables::{self, State, VARIABLES};
 use super::{
-    Access, Address, ConfirmFallback, Connection, Credentials, Instance, Offer, Settings, Tls, catalog, connection,
+    Access, Address, ConfirmFallback, Connection, Credentials, Instance, Offer, Settings, Tls, catalog, connection, ssh,
 };
 
 /// Toolsets that hold hand-written tools; the others are the catalogue's domains.
@@ -68,6 +68,8 @@ impl Settings {
         let mut settings = Settings::load(&filtered, &taken, Purpose::List)?;
         let instance = &mut settings.instances[0];
         instance.connection = connection;
+        // The person's own known hosts are nobody's business here.
+        (instance.ssh.known_hosts, instance.ssh.only_loopback) = (None, true);
         let open = !read_only;
         let access = &mut instance.access;
         (access.writes, access.elevated, access.guest_exec) = (open, open, open);
@@ -100,6 +102,7 @@ impl Settings {
             Purpose::Connect => connection::read(&mut source, &mut warnings),
             Purpose::List => Some(nowhere()),
         };
+        let ssh = ssh::read(&mut source, &mut warnings, purpose == Purpose::Connect);
         let access = access(&mut source);
         let offer = offer(&mut source);
         let catalog = catalog::read(&mut source, &mut warnings);
@@ -109,7 +112,7 @@ impl Settings {
         warnings.extend(access_warnings(&access));
         match connection {
             Some(connection) if source.errors.is_empty() => {
-                let instance = Instance { name: "default".into(), connection, access, default_node, task_wait };
+                let instance = Instance { name: "default".into(), connection, ssh, access, default_node, task_wait };
                 Ok(Settings { instances: vec![instance], offer, catalog, max_response_chars, warnings })
             }
             _ => Err(source.errors),

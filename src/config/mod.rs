@@ -6,6 +6,7 @@
 mod catalog;
 mod connection;
 mod load;
+mod ssh;
 mod value;
 pub mod variables;
 
@@ -17,6 +18,7 @@ use secrecy::SecretString;
 
 pub use catalog::text_of as text_of_catalog;
 pub use load::{Purpose, all_toolsets};
+pub use ssh::{HostKeyPolicy, KeyFingerprint, SshAddress, SshAgent, SshLogin, SshSettings, is_node_name};
 pub use value::ConfigError;
 
 /// Everything the server was told.
@@ -41,6 +43,8 @@ pub struct Instance {
     pub name: String,
     /// How to reach it.
     pub connection: Connection,
+    /// How its nodes and guests are reached over SSH.
+    pub ssh: SshSettings,
     /// What may be done to it.
     pub access: Access,
     /// Node taken when a tool without `vmid` gets none.

@@ -1,18 +1,20 @@
 //! The choke point: whether an action may leave this server. Gates, escalation by argument, protected guests, unblocking,
 //! dry run.
 //!
-//! [`Policy::admit`] is the only function that makes a [`Permit`], and a permit is the only thing that
-//! `pve::Client::send` takes. The list of tools asks the same policy ([`Policy::could_admit`]) what could ever be
-//! admitted, so that hidden and refused cannot disagree.
+//! [`Policy::admit`] and, for SSH, [`Policy::admit_ssh`] are the only functions that make a [`Permit`], and a permit is the
+//! only thing that `pve::Client::send` and `ssh::Ssh` take. The list of tools asks the same policy
+//! ([`Policy::could_admit`]) what could ever be admitted, so that hidden and refused cannot disagree.
 
 mod call;
 mod gates;
 mod permit;
 mod protected;
+mod ssh;
 mod unknown;
 
 pub use call::{ApiCall, CallError};
 pub use permit::{Admission, Permit};
+pub use ssh::{Act, Effect, Guest, GuestTrust, Limits, Place, SshCommand};
 
 use pve_catalog::{Catalog, Gate, Method, Verb};
 

@@ -14,7 +14,7 @@ mod scrub;
 use fields::messages;
 pub use fields::{Shown, View, value};
 pub use pattern::text;
-pub use request::{refuse_masked, request, secret_arguments, secret_params};
+pub use request::{refuse_masked, refuse_masked_command, request, secret_arguments, secret_params};
 pub use scrub::Scrubber;
 
 use crate::error::Fault;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::fields::{judge, judge_in, value_of};
 use super::{MASK, PROXMOX_MASK, text};
 use crate::error::{Code, Fault};
-use crate::policy::ApiCall;
+use crate::policy::{Act, ApiCall, Effect, SshCommand};
 
 /// The exact request, masked: `{"method": "POST", "path": "/nodes/pve1/qemu", "params": {…}}`. A repeated parameter is a list.
 pub fn request(call: &ApiCall) -> Value {
@@ -102,4 +102,25 @@ pub fn refuse_masked(call: &ApiCall) -> Result<(), Fault> {
         )
         .hint("leave the parameter out to keep what is stored, or give the real value")),
     }
+}
+
+/// Refuses a write over SSH that carries our mask: text that was read through this server and is written back would
+/// overwrite the secret. (Proxmox's own mask is an ordinary line of asterisks in a file.)
+///
+/// # Errors
+/// `redacted_body`.
+pub fn refuse_masked_command(command: &SshCommand) -> Result<(), Fault> {
+    let in_arguments = match command.act() {
+        Act::Run(argv) => argv.iter().any(|argument| argument.contains(MASK)),
+        _ => false,
+    };
+    let in_input = command.input().windows(MASK.len()).any(|part| part == MASK.as_bytes());
+    if command.effect() == Effect::Reads || !(in_arguments || in_input) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        Code::RedactedBody,
+        format!("{} carries a mask ({MASK}) instead of a value: nothing was sent", command.name()),
+    )
+    .hint("give the real value, or change the file with a command that leaves the secret alone"))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +48,15 @@ pub enum Outcome {
     Data(Answer),
     /// It was only to be shown.
     Dry(ApiCall),
+}
+
+/// What became of an action over SSH.
+#[derive(Debug)]
+pub enum Performed<T> {
+    /// It was done.
+    Done(T),
+    /// It was only to be shown: this, masked.
+    Dry(Value),
 }
 
 impl Ctx {

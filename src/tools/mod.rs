@@ -12,6 +12,7 @@ pub mod generated;
 mod guest_config;
 pub mod nearest;
 pub mod offer;
+mod over_ssh;
 pub mod parameter;
 pub mod perform;
 pub mod registry;

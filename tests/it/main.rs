@@ -22,6 +22,7 @@ mod scripted;
 mod search;
 mod served;
 mod session;
+mod ssh;
 mod stdio;
 mod tasks;
 mod tls;

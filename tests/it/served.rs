@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pvemcp::config::{Access, Connection, Credentials, Instance, Offer, Settings, Tls, all_toolsets};
+use pvemcp::config::{Access, Connection, Credentials, Instance, Offer, Settings, SshSettings, Tls, all_toolsets};
 use pvemcp::server::Server;
 use pvemcp::tools::Reply;
 use pvemcp::tools::context::Caller;
@@ -33,6 +33,7 @@ pub fn settings(connection: Connection, access: Access) -> Settings {
         instances: vec![Instance {
             name: "default".into(),
             connection,
+            ssh: SshSettings::default(),
             access,
             default_node: None,
             task_wait: Duration::from_secs(30),
