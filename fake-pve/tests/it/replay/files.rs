@@ -90,7 +90,7 @@ fn sorted_sections(text: &str) -> String {
     for section in sections {
         lines.push(format!("{}: {}", section.kind, section.id));
         for (key, value) in section.lines {
-            let value = if ["content", "nodes"].contains(&key.as_str()) { normal::sorted_list(&value) } else { value };
+            let value = if normal::UNORDERED.contains(&key.as_str()) { normal::sorted_list(&value) } else { value };
             lines.push(format!("\t{key} {value}"));
         }
     }

@@ -7,8 +7,8 @@ use fake_pve::import_etc::{Files, import_files};
 use fake_pve::world::Volume;
 use serde::Deserialize;
 
-/// When the recording was made, in seconds: 2026-11-30 20:00 UTC.
-pub const MOMENT: i64 = 1_796_068_800;
+/// When most of the recording was made, in seconds: 2026-11-30 19:52:17 UTC.
+pub const MOMENT: i64 = 1_796_068_337;
 
 #[derive(Deserialize)]
 struct Seed {
