@@ -1,0 +1,380 @@
+//! A walk through every collection of the catalogue: what is made stands in the list and can be read, a stale digest is
+//! refused, a change and a deletion of an option are kept, what is removed is gone.
+//!
+//! Which collections there are, and which steps their methods offer, follows from the catalogue alone.
+//! `tests/collections.toml` says what a collection needs beside that, with reasons; an entry without which the walk
+//! works as well is a failure.
+
+use std::collections::BTreeSet;
+
+use fake_pve::{Direct, Scenario};
+use pve_catalog::example::smallest_call;
+use pve_catalog::path::{placeholder, placeholders};
+use pve_catalog::verify::parameter;
+use pve_catalog::{Catalog, Kind, Method, Schema, Verb};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+type Object = Map<String, Value>;
+
+/// What a collection needs that its methods do not say.
+#[derive(Deserialize, Default, Clone)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    path: String,
+    reason: String,
+    /// Calls that are made first: `["POST /cluster/sdn/zones", { zone = "z1" }]`.
+    #[serde(default)]
+    before: Vec<(String, Object)>,
+    /// Arguments of the create call, beside those that it must have.
+    #[serde(default)]
+    create: Object,
+    /// The change that is made, where the methods do not let one be chosen.
+    #[serde(default)]
+    change: Object,
+    /// Arguments that no answer shows.
+    #[serde(default)]
+    hidden: Vec<String>,
+    /// Name of the key in the items of the list, where it is not the one of the path.
+    key: Option<String>,
+    /// A step that does not hold here: `list`, `stale`, `delete`.
+    #[serde(default)]
+    without: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entries {
+    collection: Vec<Entry>,
+}
+
+/// A collection of the catalogue, and the methods on it and on its items.
+struct Collection {
+    parent: &'static str,
+    child: &'static str,
+    create: &'static Method,
+    list: &'static Method,
+    show: Option<&'static Method>,
+    change: Option<&'static Method>,
+    remove: Option<&'static Method>,
+}
+
+fn collections() -> Vec<Collection> {
+    let catalog = Catalog::embedded();
+    let one = |child: &'static str| {
+        let (parent, last) = child.rsplit_once('/')?;
+        placeholder(last)?;
+        let parent = catalog.templates().find(|template| *template == parent)?;
+        Some(Collection {
+            parent,
+            child,
+            create: catalog.get(Verb::Post, parent).or_else(|| catalog.get(Verb::Post, child))?,
+            list: catalog.get(Verb::Get, parent)?,
+            show: catalog.get(Verb::Get, child),
+            change: catalog.get(Verb::Put, child),
+            remove: catalog.get(Verb::Delete, child),
+        })
+    };
+    catalog.templates().filter_map(one).filter(|collection| collection.remove.is_some()).collect()
+}
+
+/// Steps that a walk took, by name.
+type Steps = BTreeSet<&'static str>;
+
+struct Walk<'c> {
+    cluster: Direct,
+    collection: &'c Collection,
+    entry: Entry,
+    steps: Steps,
+}
+
+#[test]
+fn every_collection_keeps_what_is_made_in_it() {
+    let entries: Entries = toml::from_str(include_str!("../collections.toml")).expect("entries");
+    let collections = collections();
+    let known = |entry: &Entry| collections.iter().any(|collection| collection.parent == entry.path);
+    let mut wrong: Vec<String> = Vec::new();
+    for entry in &entries.collection {
+        assert!(!entry.reason.is_empty(), "{} has no reason", entry.path);
+        if !known(entry) {
+            wrong.push(format!("{}: no such collection", entry.path));
+        }
+    }
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for collection in &collections {
+        let entry = entries.collection.iter().find(|entry| entry.path == collection.parent);
+        match walked(collection, entry.cloned().unwrap_or_default()) {
+            Err(error) => wrong.push(format!("{}: {error}", collection.child)),
+            Ok(_) if entry.is_some() && walked(collection, Entry::default()).is_ok() => {
+                wrong.push(format!("{}: works without its entry", collection.parent));
+            }
+            Ok(steps) => {
+                for step in steps {
+                    match counts.iter_mut().find(|(name, _)| *name == step) {
+                        Some((_, count)) => *count += 1,
+                        None => counts.push((step, 1)),
+                    }
+                }
+            }
+        }
+    }
+    println!("{} collections: {counts:?}", collections.len());
+    assert!(wrong.is_empty(), "{} of {} fail:\n{}", wrong.len(), collections.len(), wrong.join("\n"));
+}
+
+fn walked(collection: &Collection, entry: Entry) -> Result<Steps, String> {
+    let cluster = Direct::new(Scenario::cluster().world);
+    let mut walk = Walk { cluster, collection, entry, steps: Steps::new() };
+    walk.whole()?;
+    Ok(walk.steps)
+}
+
+impl Walk<'_> {
+    fn whole(&mut self) -> Result<(), String> {
+        for (call, params) in self.entry.before.clone() {
+            let (verb, path) = call.split_once(' ').ok_or("a call is a verb and a path")?;
+            self.told(verb, path, params)?;
+        }
+        let create = self.collection.create;
+        let mut given = smallest_call(create);
+        given.extend(self.entry.create.clone());
+        let before = self.ids(&given)?;
+        self.call(create, &given)?;
+        self.steps.insert("create");
+        let fresh: Vec<String> = self.ids(&given)?.into_iter().filter(|id| !before.contains(id)).collect();
+        let [id] = &fresh[..] else {
+            return Err(format!("the list has {} new items after one was made: {fresh:?}", fresh.len()));
+        };
+        let mut place: Object = given.iter().filter(|(name, _)| self.in_path(name)).map(own).collect();
+        place.insert(self.id_name().to_string(), json!(id));
+        self.read_back(&place, &given)?;
+        self.changed(&place, &given)?;
+        self.removed(&place, id)
+    }
+
+    /// The item stands in the list and, where it can be asked for, in an answer of its own, with what was given.
+    fn read_back(&mut self, place: &Object, given: &Object) -> Result<(), String> {
+        let hidden = &self.entry.hidden;
+        let shown = self.item(place)?;
+        for (name, value) in given.iter().filter(|(name, _)| !self.in_path(name) && *name != "digest") {
+            let found = shown.get(name);
+            match (hidden.contains(name), found) {
+                (true, None) => {}
+                (true, Some(_)) => return Err(format!("'{name}' is shown, although it is hidden")),
+                (false, None) => return Err(format!("'{name}' is not shown: {}", json!(shown))),
+                (false, Some(found)) if found.is_object() || found.is_array() => {}
+                (false, Some(found)) if text(found) == text(value) => {}
+                (false, Some(found)) => return Err(format!("'{name}' is {found} instead of {value}")),
+            }
+        }
+        self.steps.insert("read");
+        Ok(())
+    }
+
+    fn changed(&mut self, place: &Object, given: &Object) -> Result<(), String> {
+        let Some(method) = self.collection.change else { return Ok(()) };
+        let change = if self.entry.change.is_empty() { chosen(method) } else { self.entry.change.clone() };
+        if change.is_empty() {
+            return Err("no change can be chosen".into());
+        }
+        let mut form: Object = smallest_call(method);
+        let required = |name: &str| parameter(method.parameters(), name).is_some_and(|schema| !schema.optional);
+        form.extend(given.iter().filter(|(name, _)| required(name)).map(own));
+        form.extend(place.clone());
+        form.extend(change.clone());
+        let has = |name: &str| parameter(method.parameters(), name).is_some();
+        let before = self.item(place)?;
+        if has("digest") && !self.leaves_out("stale") {
+            let mut stale = form.clone();
+            stale.insert("digest".into(), json!("0".repeat(40)));
+            match self.call(method, &stale) {
+                Ok(_) => return Err("a stale digest is not refused".into()),
+                Err(error) if error.contains("detected modified configuration") => {}
+                Err(error) => return Err(format!("a stale digest is refused otherwise: {error}")),
+            }
+            if self.item(place)? != before {
+                return Err("a refused change was made".into());
+            }
+            let digest = before.get("digest").ok_or("no digest is shown")?.clone();
+            form.insert("digest".into(), digest);
+            self.steps.insert("refuse a stale digest");
+        }
+        self.call(method, &form)?;
+        let after = self.item(place)?;
+        for (name, value) in &change {
+            if after.get(name).map(text) != Some(text(value)) {
+                return Err(format!("'{name}' is {:?} after it was set to {value}", after.get(name)));
+            }
+        }
+        self.steps.insert("change");
+        if !has("delete") || self.leaves_out("delete") {
+            return Ok(());
+        }
+        for name in change.keys() {
+            form.remove(name);
+        }
+        form.insert("delete".into(), json!(change.keys().cloned().collect::<Vec<_>>().join(",")));
+        if let Some(digest) = after.get("digest").filter(|_| has("digest")) {
+            form.insert("digest".into(), digest.clone());
+        }
+        self.call(method, &form)?;
+        let last = self.item(place)?;
+        if let Some(name) = change.keys().find(|name| last.get(*name) == after.get(*name)) {
+            return Err(format!("'{name}' is still {:?} after it was deleted", last.get(name)));
+        }
+        self.steps.insert("delete an option");
+        Ok(())
+    }
+
+    fn removed(&mut self, place: &Object, id: &str) -> Result<(), String> {
+        let Some(method) = self.collection.remove else { return Ok(()) };
+        let mut form = smallest_call(method);
+        form.extend(place.clone());
+        if parameter(method.parameters(), "digest").is_some() && !self.leaves_out("stale") {
+            let mut stale = form.clone();
+            stale.insert("digest".into(), json!("0".repeat(40)));
+            match self.call(method, &stale) {
+                Err(error) if error.contains("detected modified configuration") => {}
+                other => return Err(format!("a stale digest does not keep it from being removed: {other:?}")),
+            }
+            self.steps.insert("refuse to remove by a stale digest");
+        }
+        self.call(method, &form)?;
+        if self.ids(place)?.iter().any(|other| other == id) {
+            return Err("it is still listed after it was removed".into());
+        }
+        if let Some(show) = self.collection.show
+            && let Ok(found) = self.call(show, place)
+        {
+            return Err(format!("it can still be read after it was removed: {found}"));
+        }
+        self.steps.insert("remove");
+        Ok(())
+    }
+
+    /// The item as its own method shows it; as the list does where it has none, or one that leads further down.
+    fn item(&self, place: &Object) -> Result<Object, String> {
+        let id = text(&place[self.id_name()]);
+        let list = self.call(self.collection.list, place)?;
+        let in_list = list.as_array().into_iter().flatten().find(|item| text(&item[self.key()]) == id);
+        let in_list = in_list.and_then(Value::as_object).cloned().ok_or("it is not in the list")?;
+        let Some(show) = self.collection.show else { return Ok(in_list) };
+        let mut shown = in_list;
+        match self.call(show, place)? {
+            Value::Object(own) => shown.extend(own),
+            _ => self.leads_further(show)?,
+        }
+        Ok(shown)
+    }
+
+    /// An answer that is no object is a list of what lies beneath.
+    fn leads_further(&self, show: &Method) -> Result<(), String> {
+        match show.returns().kind {
+            Kind::Object => Err("the item is no object".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn ids(&self, given: &Object) -> Result<Vec<String>, String> {
+        let list = self.call(self.collection.list, given)?;
+        let list = list.as_array().ok_or_else(|| format!("the list is {list}"))?;
+        let id = |item: &Value| item.get(self.key()).map(text).ok_or_else(|| format!("no '{}' in {item}", self.key()));
+        list.iter().map(id).collect()
+    }
+
+    fn leaves_out(&self, step: &str) -> bool {
+        self.entry.without.iter().any(|other| other == step)
+    }
+
+    /// Key of the id in the items of the list.
+    fn key(&self) -> &str {
+        let told = self.collection.list.returns().child_key.as_deref();
+        self.entry.key.as_deref().or(told).unwrap_or_else(|| self.id_name())
+    }
+
+    /// Name of the id in the path of an item.
+    fn id_name(&self) -> &'static str {
+        self.collection.child.rsplit('/').next().and_then(placeholder).expect("a child ends in a placeholder")
+    }
+
+    fn in_path(&self, name: &str) -> bool {
+        placeholders(self.collection.child).any(|other| other == name)
+    }
+
+    /// A call with those of the arguments that belong in its path, and, unless it reads, all that it takes.
+    fn call(&self, method: &Method, given: &Object) -> Result<Value, String> {
+        let value = |name: &str| match name {
+            "node" => Some("pve1".to_string()),
+            "vmid" if method.path.contains("/lxc/") => Some("200".into()),
+            "vmid" if method.path.contains("/qemu/{vmid}/") => Some("100".into()),
+            _ => given.get(name).map(text),
+        };
+        let mut path = method.path.to_string();
+        for name in placeholders(method.path) {
+            let value = value(name).ok_or_else(|| format!("no value for {{{name}}} in {}", method.path))?;
+            path = path.replace(&format!("{{{name}}}"), &value);
+        }
+        let takes = |name: &str| parameter(method.parameters(), name).is_some();
+        let of_path = |name: &str| placeholders(method.path).any(|other| other == name);
+        let reads = method.verb == Verb::Get;
+        let params = given.iter().filter(|(name, _)| !reads && takes(name) && !of_path(name)).map(own).collect();
+        self.told(&method.verb.to_string(), &path, params)
+    }
+
+    /// An answer; a task's end.
+    fn told(&self, verb: &str, path: &str, params: Object) -> Result<Value, String> {
+        let told = self.cluster.call(Some("root@pam"), verb, path, params.clone());
+        if told.status != 200 {
+            let text = told.message.unwrap_or_default();
+            return Err(format!("{verb} {path} {}: {} {text} {:?}", json!(params), told.status, told.errors));
+        }
+        if let Some(upid) = told.data.as_str().filter(|text| text.starts_with("UPID:")) {
+            self.cluster.finish_tasks();
+            let end = self.cluster.world(|world| {
+                let task = world.tasks.iter().find(|task| task.upid == upid);
+                task.and_then(|task| task.exitstatus.clone()).unwrap_or_default()
+            });
+            if end != "OK" {
+                return Err(format!("{verb} {path} {}: its task ended: {end}", json!(params)));
+            }
+        }
+        Ok(told.data)
+    }
+}
+
+/// A change that the schema lets one make: a comment, else a switch, else a number, else a text without a format.
+fn chosen(method: &Method) -> Object {
+    let schema = method.parameters();
+    let free =
+        |name: &&str| !placeholders(method.path).any(|other| other == *name) && !["digest", "delete"].contains(name);
+    let names: Vec<&str> = pve_catalog::verify::parameter_names(schema).into_iter().filter(free).collect();
+    let of = |name: &str| parameter(schema, name).filter(|schema| schema.optional);
+    let told = ["comment", "comments", "description"].into_iter().find(|name| names.contains(name));
+    if let Some(name) = told {
+        return Object::from_iter([(name.to_string(), json!("changed"))]);
+    }
+    let plain = |schema: &Schema| schema.format.is_none() && schema.enumeration.is_empty() && schema.pattern.is_none();
+    let value = |schema: &Schema| match schema.kind {
+        Kind::Boolean => Some(json!(1)),
+        Kind::Integer => Some(json!(schema.minimum.unwrap_or(1.0) as i64 + 1)),
+        Kind::String if plain(schema) => Some(json!("changed")),
+        _ => None,
+    };
+    let rank =
+        |schema: &Schema| [Kind::Boolean, Kind::Integer, Kind::String].iter().position(|kind| *kind == schema.kind);
+    let able = names.iter().filter_map(|name| Some((rank(of(name)?)?, *name, value(of(name)?)?)));
+    able.min_by_key(|(rank, _, _)| *rank).map(|(_, name, value)| (name.to_string(), value)).into_iter().collect()
+}
+
+fn own((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(on) => i32::from(*on).to_string(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
