@@ -38,9 +38,9 @@ pub enum PathError {
         /// What was found in the value.
         what: &'static str,
     },
-    /// A whole path that is not in plain form.
+    /// A whole path that is not in plain form: everything that it may not hold.
     #[error("the path may not hold {0}")]
-    NotPlain(&'static str),
+    NotPlain(String),
 }
 
 /// The placeholders of a template, in order.
@@ -151,28 +151,19 @@ fn is_encoded_upid(value: &str) -> bool {
 /// Proxmox sees it after decoding.
 ///
 /// # Errors
-/// `NotPlain` names what is wrong.
+/// `NotPlain` names all that is wrong.
 pub fn check_plain(path: &str) -> Result<(), PathError> {
-    let problem = if path.trim_matches('/').is_empty() {
-        "nothing but '/'"
-    } else if path.contains('?') {
-        "'?': parameters go in 'params'"
-    } else if path.contains('#') {
-        "'#'"
-    } else if path.contains("//") {
-        "'//'"
-    } else if path.contains('%') {
-        "'%': write the path decoded"
-    } else if path.contains('\\') {
-        "'\\'"
-    } else if !path.is_ascii() {
-        "characters that are not ASCII"
-    } else if path.chars().any(|c| c.is_ascii_control() || c == ' ') {
-        "spaces or control characters"
-    } else if path.split('/').any(|part| part == "." || part == "..") {
-        "a dot segment"
-    } else {
-        return Ok(());
-    };
-    Err(PathError::NotPlain(problem))
+    let problems = [
+        (path.trim_matches('/').is_empty(), "nothing but '/'"),
+        (path.contains('?'), "'?' (parameters go in 'params')"),
+        (path.contains('#'), "'#'"),
+        (path.contains("//") && !path.trim_matches('/').is_empty(), "'//'"),
+        (path.contains('%'), "'%' (write the path decoded)"),
+        (path.contains('\\'), "'\\'"),
+        (!path.is_ascii(), "characters that are not ASCII"),
+        (path.chars().any(|c| c.is_ascii_control() || c == ' '), "spaces or control characters"),
+        (path.split('/').any(|part| part == "." || part == ".."), "a dot segment"),
+    ];
+    let found: Vec<&str> = problems.iter().filter(|(found, _)| *found).map(|(_, problem)| *problem).collect();
+    if found.is_empty() { Ok(()) } else { Err(PathError::NotPlain(found.join(", "))) }
 }

@@ -58,6 +58,11 @@ pub const LONGEST_WAIT: u64 = json_schema::LONGEST_WAIT as u64;
 /// # Errors
 /// `bad_argument` with all that is wrong; what looking for the node can cause.
 pub async fn normalise(method: &'static Method, args: Map<String, Value>, ctx: &Ctx) -> Result<Request, Fault> {
+    let request = request(method, args, ctx).await;
+    request.map_err(|fault| ctx.server().registry().advised(method, &[], fault))
+}
+
+async fn request(method: &'static Method, args: Map<String, Value>, ctx: &Ctx) -> Result<Request, Fault> {
     // What is said about an argument may repeat it.
     let secrets = redact::secret_arguments(Some(method), &args);
     let scrubber = Scrubber::of(secrets.iter().map(String::as_str));

@@ -20,6 +20,15 @@ impl Ctx {
     /// # Errors
     /// The policy's refusal, or what went wrong; `task_failed` when the task that it started did not end well.
     pub async fn perform(&self, call: ApiCall, options: &Options) -> Result<Reply, Fault> {
+        let Some(method) = call.method() else { return self.exchange(call, options).await };
+        let given: Vec<String> = call.params().iter().map(|(name, _)| name.clone()).collect();
+        self.exchange(call, options).await.map_err(|fault| {
+            let given: Vec<&str> = given.iter().map(String::as_str).collect();
+            self.server().registry().advised(method, &given, fault)
+        })
+    }
+
+    async fn exchange(&self, call: ApiCall, options: &Options) -> Result<Reply, Fault> {
         let reads = call.is_read();
         let path = call.path().to_string();
         let starts_task = call.method().is_none_or(|method| method.task);

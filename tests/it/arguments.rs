@@ -272,3 +272,36 @@ async fn the_node_of_a_task_is_in_its_identifier() {
 fn last(scripted: &Scripted) -> String {
     scripted.received().last().map(|request| request.target.clone()).unwrap_or_default()
 }
+
+#[tokio::test]
+async fn a_refusal_says_what_is_accepted_and_what_was_probably_meant() {
+    let given = json!({
+        "node": "pve1", "vmid": 100, "cores": "many", "bios": "seabbios", "startup": "x", "boot": "zz",
+        "net0": "virtoi,bridge=vmbr0", "scsi0": "local-lvm:vm-100-disk-0,size=1X", "agent": "",
+    });
+    let errors = errors("pve_update_vm_config", given).await;
+    let told = |name: &str| errors[name].as_str().unwrap_or_default().to_string();
+    assert!(told("cores").ends_with("got 'many' (a whole number from 1)"), "{errors}");
+    assert!(told("bios").ends_with("did you mean 'seabios'?"), "{errors}");
+    assert!(told("startup").ends_with("(order=N,up=SECONDS,down=SECONDS, or N alone)"), "{errors}");
+    assert!(told("boot").contains("[acdn]{1,4}"), "{errors}");
+    assert!(told("net0").ends_with("did you mean 'virtio'?"), "{errors}");
+    assert!(told("scsi0").ends_with("1X (a size such as 32G, where a bare number counts bytes)"), "{errors}");
+}
+
+#[tokio::test]
+async fn a_path_is_refused_with_all_that_is_wrong_and_a_slip_in_it_is_seen() {
+    let server = alone(everything());
+    let wrong = json!({"path": "/nodes//pve1/../x?y=1 %"});
+    let fault = fails(&server, "pve_api_read", wrong, "bad_argument").await;
+    let told = fault["errors"]["path"].as_str().expect("a message");
+    for part in ["'?'", "'//'", "'%'", "spaces", "a dot segment"] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let scripted = cluster(|_| Some(crate::scripted::status("501 Method 'GET' not implemented", "{}"))).await;
+    let fault = fails(&over(&scripted), "pve_api_read", json!({"path": "/nodes/pve1/qemuu"}), "not_supported").await;
+    assert!(
+        fault["note"].as_str().is_some_and(|note| note.ends_with("did you mean GET /nodes/{node}/qemu?")),
+        "{fault}"
+    );
+}

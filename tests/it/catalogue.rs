@@ -190,6 +190,30 @@ async fn a_method_that_the_cluster_does_not_have_is_told_with_both_versions() {
     assert!(exec["hint"].as_str().is_some_and(|hint| hint.contains("inside a container")), "{exec}");
 }
 
+#[tokio::test]
+async fn errors_carry_the_advice_that_belongs_to_them() {
+    let server = served::alone(everything());
+    let wrong = json!({"node": "pve1", "vmid": 100, "net0": "virtio,bridg=vmbr0", "dry_run": true});
+    let fault = fails(&server, "pve_update_vm_config", wrong, "bad_argument").await;
+    let advice = fault["advice"].as_array().expect("advice");
+    assert!(advice.len() == 1 && advice[0].as_str().is_some_and(|line| line.contains("MAC")), "{fault}");
+    let plain = json!({"node": "pve1", "vmid": 100, "cores": "many", "dry_run": true});
+    assert!(fails(&server, "pve_update_vm_config", plain, "bad_argument").await["advice"].is_null());
+
+    let refuses = |request: &Received| request.path().ends_with("/resize").then(|| status("596 timeout", "{}"));
+    let scripted = cluster(refuses).await;
+    let grow = json!({"vmid": 100, "disk": "scsi0", "size": "+5G"});
+    let fault = fails(&served::over(&scripted), "pve_resize_vm_disk", grow, "node_unreachable").await;
+    let advice: Vec<&str> = fault["advice"].as_array().expect("advice").iter().filter_map(Value::as_str).collect();
+    assert!(advice.iter().any(|line| line.contains("may have grown")), "{fault}");
+    assert!(advice.len() <= 3, "{fault}");
+    let closed = served::alone(Access::default());
+    let start =
+        json!({"method": "PUT", "path": "/nodes/pve1/qemu/100/resize", "params": {"disk": "scsi0", "size": "1G"}});
+    let fault = fails(&closed, "pve_api_write", start, "gate_closed").await;
+    assert!(fault["advice"].is_null());
+}
+
 /// A tool that is not there yet must not be named; once it is there, it may.
 #[tokio::test]
 async fn advice_names_no_tool_that_does_not_exist() {

@@ -1,14 +1,21 @@
 //! A rehearsal reaches its own cluster and no other, and says at the end what it did.
 
+use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
 use assert_cmd::Command;
 use fake_pve::FakePve;
+use pve_catalog::import::{self, Wanted};
+use pve_catalog::imported::version_line;
 use serde_json::{Value, json};
 
 /// `pvemcp rehearse …`, fed some lines, with the variables of another cluster set.
 async fn rehearse(other: &FakePve, arguments: &[&str], lines: &[Value]) -> Output {
+    rehearse_with(other, arguments, lines, &[]).await
+}
+
+async fn rehearse_with(other: &FakePve, arguments: &[&str], lines: &[Value], more: &[(&str, &Path)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pvemcp"));
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     command
@@ -17,6 +24,7 @@ async fn rehearse(other: &FakePve, arguments: &[&str], lines: &[Value]) -> Outpu
         .env("PROXMOX_TOKEN", other.token())
         .env("PROXMOX_FINGERPRINT", other.fingerprint())
         .env("PROXMOX_ALLOW_WRITES", "false")
+        .envs(more.iter().copied())
         .args(arguments)
         .write_stdin(input)
         .timeout(Duration::from_secs(60));
@@ -109,4 +117,19 @@ async fn an_unknown_scenario_is_an_error() {
     let output = rehearse(&other, &["rehearse", "--scenario", "no-such"], &[]).await;
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no scenario 'no-such'"));
+}
+
+#[tokio::test]
+async fn it_can_be_held_with_the_tools_of_another_version() {
+    let other = FakePve::builder().start().await.expect("a cluster");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("facts.jsonl");
+    let facts = import::read(include_str!("data/apidoc.js"), Wanted::Facts).expect("a document");
+    std::fs::write(&file, version_line("9.9").expect("a version") + &import::to_jsonl(&facts)).expect("written");
+    let lines = conversation(&[("pve_mcp_info", json!({}))]);
+    let output = rehearse_with(&other, &["rehearse"], &lines, &[("PROXMOX_CATALOG", &file)]).await;
+    let (told, said) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{told}");
+    assert!(said.contains("9.9"), "{said}");
+    assert!(!told.contains("does not take PROXMOX_CATALOG"), "{told}");
 }

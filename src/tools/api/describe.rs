@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::line::{key_line, line, lines, returns_line};
 use super::{DOMAINS, group, path, subject};
 use crate::error::{Code, Fault};
+use crate::tools::advice::is_about;
 use crate::tools::nearest::{nearest, question};
 use crate::tools::{Ctx, Given, Hand, Parameter, Reply, Run, Tool, result};
 
@@ -209,9 +210,7 @@ fn parameter(ctx: &Ctx, method: &Method, name: &str) -> Result<Map<String, Value
     }
     told.extend(schema.pattern.as_ref().map(|pattern| ("pattern".to_string(), pattern.clone().into())));
     told.extend(schema.requires.as_ref().map(|other| ("needs_also".to_string(), other.clone().into())));
-    let about =
-        |advice: &&Advice| advice.params.iter().any(|other| other.trim_end_matches("[n]") == stem || other == bare);
-    let advice = ctx.server().registry().advice(method).filter(about);
+    let advice = ctx.server().registry().advice(method).filter(|advice| is_about(advice, bare));
     let advice: Vec<&str> = advice.map(|advice| advice.text.as_str()).collect();
     if !advice.is_empty() {
         told.insert("advice".into(), advice.into());

@@ -1,7 +1,7 @@
 //! A path that a caller wrote: which method of the catalogue it leads to, and a call of it.
 
 use pve_catalog::json_schema;
-use pve_catalog::path::check_plain;
+use pve_catalog::path::{check_plain, placeholder};
 use pve_catalog::{Catalog, Method, Verb};
 use serde_json::{Map, Value};
 
@@ -126,9 +126,34 @@ pub fn unknown(ctx: &Ctx, verb: Verb, path: &str) -> String {
         let verbs = verbs.map(Verb::word).collect::<Vec<_>>().join(", ");
         return format!("{beginning}: on this path there is {verbs}");
     }
+    let near = alike(catalog, verb, path);
+    if !near.is_empty() {
+        return format!("{beginning}, did you mean {}?", near.join(" or "));
+    }
     let near = server.index().search(&path.replace('/', " "), None, 3);
     let near: Vec<String> = near.into_iter().map(|(found, _)| key(found)).collect();
     format!("{beginning}; like it are {}", near.join(", "))
+}
+
+/// Methods whose path differs by a slip in some of its words.
+fn alike(catalog: &Catalog, verb: Verb, path: &str) -> Vec<String> {
+    const LEAST: f64 = 0.6;
+    const MOST: usize = 2;
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let likeness = |template: &str| -> Option<f64> {
+        let wanted: Vec<&str> = template.trim_matches('/').split('/').collect();
+        let each = wanted.iter().zip(&parts).map(|(wanted, part)| match placeholder(wanted) {
+            Some(_) => 1.0,
+            None => strsim::normalized_damerau_levenshtein(wanted, part),
+        });
+        let worst = each.reduce(f64::min)?;
+        (wanted.len() == parts.len() && worst >= LEAST).then_some(worst)
+    };
+    let methods = catalog.methods().iter().filter(|method| method.verb == verb);
+    let mut near: Vec<(f64, String)> =
+        methods.filter_map(|method| likeness(method.path).map(|likeness| (likeness, method.key()))).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    near.into_iter().take(MOST).map(|(_, key)| key).collect()
 }
 
 /// How a found thing is named in a message.

@@ -164,7 +164,7 @@ impl Reading {
         let verified = verify(self.method.parameters(), &given);
         let mut errors = self.errors.clone();
         for (name, message) in verified.as_ref().err().into_iter().flat_map(|errors| &errors.0) {
-            errors.entry(name.clone()).or_insert_with(|| self.objection(name, message));
+            errors.entry(name.clone()).or_insert_with(|| hint::beside(self.method, name, message));
         }
         for name in placeholders(self.method.path) {
             if !given.contains_key(name) && !unstated.contains_key(name) {
@@ -180,16 +180,6 @@ impl Reading {
         let mut normal = verified.unwrap_or(given);
         normal.extend(unstated);
         Ok(normal)
-    }
-
-    /// Proxmox's words and ours.
-    fn objection(&self, name: &str, message: &str) -> String {
-        let rule = hint::rule(self.method, name).map(|rule| format!(" ({rule})")).unwrap_or_default();
-        let lines = message.lines().map(|line| match hint::nearest_key(self.method, name, line) {
-            Some(question) => format!("{line}, {question}"),
-            None => line.to_string(),
-        });
-        format!("{}{rule}", lines.collect::<Vec<_>>().join("; "))
     }
 }
 
