@@ -32,14 +32,44 @@ struct Entry {
     /// The change that is made, where the methods do not let one be chosen.
     #[serde(default)]
     change: Object,
+    /// Arguments that every change must say again.
+    #[serde(default)]
+    again: Object,
+    /// Arguments of the removal, beside those that it must have.
+    #[serde(default)]
+    remove: Object,
+    /// How answers show arguments, where they show them otherwise than they were given; `*` is in any form.
+    #[serde(default)]
+    shown: Object,
+    /// The id in the path of the item, where the list shows another one.
+    id: Option<String>,
+    /// The collection answers nothing but this refusal.
+    refused: Option<String>,
     /// Arguments that no answer shows.
     #[serde(default)]
     hidden: Vec<String>,
     /// Name of the key in the items of the list, where it is not the one of the path.
     key: Option<String>,
-    /// A step that does not hold here: `list`, `stale`, `delete`.
+    /// The world to start from: the default one, or one with programs of Ceph (`ceph`).
+    scenario: Option<String>,
+    /// Calls without which the item cannot be removed.
     #[serde(default)]
-    without: Vec<String>,
+    before_removal: Vec<(String, Object)>,
+    /// Steps that do not hold here.
+    #[serde(default)]
+    without: Vec<Step>,
+}
+
+/// A step that a collection may leave out, with the reason in its entry.
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Step {
+    /// The list is a tree, or names other things than the items: it is not looked at.
+    List,
+    /// The item shows no digest; a stale one is refused nevertheless.
+    ShownDigest,
+    /// There is nothing to change that an answer shows.
+    Change,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +115,8 @@ struct Walk<'c> {
     cluster: Direct,
     collection: &'c Collection,
     entry: Entry,
+    /// The id as the list shows it.
+    listed: String,
     steps: Steps,
 }
 
@@ -105,10 +137,8 @@ fn every_collection_keeps_what_is_made_in_it() {
         let entry = entries.collection.iter().find(|entry| entry.path == collection.parent);
         match walked(collection, entry.cloned().unwrap_or_default()) {
             Err(error) => wrong.push(format!("{}: {error}", collection.child)),
-            Ok(_) if entry.is_some() && walked(collection, Entry::default()).is_ok() => {
-                wrong.push(format!("{}: works without its entry", collection.parent));
-            }
             Ok(steps) => {
+                wrong.extend(entry.iter().flat_map(|entry| needless(collection, entry)));
                 for step in steps {
                     match counts.iter_mut().find(|(name, _)| *name == step) {
                         Some((_, count)) => *count += 1,
@@ -122,34 +152,68 @@ fn every_collection_keeps_what_is_made_in_it() {
     assert!(wrong.is_empty(), "{} of {} fail:\n{}", wrong.len(), collections.len(), wrong.join("\n"));
 }
 
+/// What an entry says for nothing: the walk works without it.
+fn needless(collection: &Collection, entry: &Entry) -> Vec<String> {
+    let mut less = vec![("its entry".to_string(), Entry::default())];
+    for at in 0..entry.without.len() {
+        let mut fewer = entry.clone();
+        fewer.without.remove(at);
+        less.push((format!("its exception {at}"), fewer));
+    }
+    let works = |(_, entry): &(String, Entry)| walked(collection, entry.clone()).is_ok();
+    let told = |(what, _): (String, Entry)| format!("{}: works without {what}", collection.parent);
+    less.into_iter().filter(works).map(told).collect()
+}
+
 fn walked(collection: &Collection, entry: Entry) -> Result<Steps, String> {
-    let cluster = Direct::new(Scenario::cluster().world);
-    let mut walk = Walk { cluster, collection, entry, steps: Steps::new() };
+    let mut scenario = Scenario::cluster();
+    if entry.scenario.as_deref() == Some("ceph") {
+        scenario = scenario.ceph_installed();
+    }
+    let cluster = Direct::new(scenario.world);
+    let mut walk = Walk { cluster, collection, entry, listed: String::new(), steps: Steps::new() };
     walk.whole()?;
     Ok(walk.steps)
 }
 
 impl Walk<'_> {
     fn whole(&mut self) -> Result<(), String> {
-        for (call, params) in self.entry.before.clone() {
-            let (verb, path) = call.split_once(' ').ok_or("a call is a verb and a path")?;
-            self.told(verb, path, params)?;
-        }
+        self.calls(&self.entry.before)?;
         let create = self.collection.create;
         let mut given = smallest_call(create);
         given.extend(self.entry.create.clone());
+        if let Some(refused) = &self.entry.refused {
+            let got = self.call(self.collection.list, &given);
+            return if got.as_ref().is_err_and(|text| text.contains(refused)) {
+                Ok(())
+            } else {
+                Err(format!("{got:?}"))
+            };
+        }
         let before = self.ids(&given)?;
         self.call(create, &given)?;
         self.steps.insert("create");
         let fresh: Vec<String> = self.ids(&given)?.into_iter().filter(|id| !before.contains(id)).collect();
-        let [id] = &fresh[..] else {
-            return Err(format!("the list has {} new items after one was made: {fresh:?}", fresh.len()));
+        let id = match &fresh[..] {
+            [id] => id.clone(),
+            _ if self.leaves_out(Step::List) => given.get(self.id_name()).map(text).unwrap_or_default(),
+            _ => return Err(format!("the list has {} new items after one was made: {fresh:?}", fresh.len())),
         };
         let mut place: Object = given.iter().filter(|(name, _)| self.in_path(name)).map(own).collect();
-        place.insert(self.id_name().to_string(), json!(id));
+        let in_path = self.entry.id.clone().unwrap_or_else(|| id.clone());
+        place.insert(self.id_name().to_string(), json!(in_path));
+        self.listed = id;
         self.read_back(&place, &given)?;
         self.changed(&place, &given)?;
-        self.removed(&place, id)
+        self.removed(&place)
+    }
+
+    fn calls(&self, calls: &[(String, Object)]) -> Result<(), String> {
+        for (call, params) in calls {
+            let (verb, path) = call.split_once(' ').ok_or("a call is a verb and a path")?;
+            self.told(verb, path, params.clone())?;
+        }
+        Ok(())
     }
 
     /// The item stands in the list and, where it can be asked for, in an answer of its own, with what was given.
@@ -158,12 +222,13 @@ impl Walk<'_> {
         let shown = self.item(place)?;
         for (name, value) in given.iter().filter(|(name, _)| !self.in_path(name) && *name != "digest") {
             let found = shown.get(name);
+            let value = self.entry.shown.get(name).unwrap_or(value);
             match (hidden.contains(name), found) {
                 (true, None) => {}
                 (true, Some(_)) => return Err(format!("'{name}' is shown, although it is hidden")),
                 (false, None) => return Err(format!("'{name}' is not shown: {}", json!(shown))),
                 (false, Some(found)) if found.is_object() || found.is_array() => {}
-                (false, Some(found)) if text(found) == text(value) => {}
+                (false, Some(found)) if text(found) == text(value) || text(value) == "*" => {}
                 (false, Some(found)) => return Err(format!("'{name}' is {found} instead of {value}")),
             }
         }
@@ -172,7 +237,7 @@ impl Walk<'_> {
     }
 
     fn changed(&mut self, place: &Object, given: &Object) -> Result<(), String> {
-        let Some(method) = self.collection.change else { return Ok(()) };
+        let Some(method) = self.collection.change.filter(|_| !self.leaves_out(Step::Change)) else { return Ok(()) };
         let change = if self.entry.change.is_empty() { chosen(method) } else { self.entry.change.clone() };
         if change.is_empty() {
             return Err("no change can be chosen".into());
@@ -181,10 +246,11 @@ impl Walk<'_> {
         let required = |name: &str| parameter(method.parameters(), name).is_some_and(|schema| !schema.optional);
         form.extend(given.iter().filter(|(name, _)| required(name)).map(own));
         form.extend(place.clone());
+        form.extend(self.entry.again.clone());
         form.extend(change.clone());
         let has = |name: &str| parameter(method.parameters(), name).is_some();
         let before = self.item(place)?;
-        if has("digest") && !self.leaves_out("stale") {
+        if has("digest") {
             let mut stale = form.clone();
             stale.insert("digest".into(), json!("0".repeat(40)));
             match self.call(method, &stale) {
@@ -195,25 +261,29 @@ impl Walk<'_> {
             if self.item(place)? != before {
                 return Err("a refused change was made".into());
             }
-            let digest = before.get("digest").ok_or("no digest is shown")?.clone();
-            form.insert("digest".into(), digest);
+            match (before.get("digest"), self.leaves_out(Step::ShownDigest)) {
+                (Some(digest), false) => drop(form.insert("digest".into(), digest.clone())),
+                (None, true) => {}
+                (Some(_), true) => return Err("the item shows a digest".into()),
+                (None, false) => return Err("no digest is shown".into()),
+            }
             self.steps.insert("refuse a stale digest");
         }
         self.call(method, &form)?;
         let after = self.item(place)?;
         for (name, value) in &change {
-            if after.get(name).map(text) != Some(text(value)) {
+            if after.get(name).map(text).as_deref().map(str::trim_end) != Some(&text(value)) {
                 return Err(format!("'{name}' is {:?} after it was set to {value}", after.get(name)));
             }
         }
         self.steps.insert("change");
-        if !has("delete") || self.leaves_out("delete") {
-            return Ok(());
-        }
+        let deletes = parameter(method.parameters(), "delete").filter(|schema| schema.kind != Kind::Boolean);
+        let Some(deletes) = deletes else { return Ok(()) };
         for name in change.keys() {
             form.remove(name);
         }
-        form.insert("delete".into(), json!(change.keys().cloned().collect::<Vec<_>>().join(",")));
+        let names: Vec<String> = change.keys().cloned().collect();
+        form.insert("delete".into(), if deletes.kind == Kind::Array { json!(names) } else { json!(names.join(",")) });
         if let Some(digest) = after.get("digest").filter(|_| has("digest")) {
             form.insert("digest".into(), digest.clone());
         }
@@ -226,11 +296,12 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn removed(&mut self, place: &Object, id: &str) -> Result<(), String> {
+    fn removed(&mut self, place: &Object) -> Result<(), String> {
         let Some(method) = self.collection.remove else { return Ok(()) };
         let mut form = smallest_call(method);
         form.extend(place.clone());
-        if parameter(method.parameters(), "digest").is_some() && !self.leaves_out("stale") {
+        form.extend(self.entry.remove.clone());
+        if parameter(method.parameters(), "digest").is_some() {
             let mut stale = form.clone();
             stale.insert("digest".into(), json!("0".repeat(40)));
             match self.call(method, &stale) {
@@ -239,51 +310,53 @@ impl Walk<'_> {
             }
             self.steps.insert("refuse to remove by a stale digest");
         }
+        self.calls(&self.entry.before_removal)?;
         self.call(method, &form)?;
-        if self.ids(place)?.iter().any(|other| other == id) {
+        self.steps.insert("remove");
+        if self.ids(place)?.contains(&self.listed) {
             return Err("it is still listed after it was removed".into());
         }
-        if let Some(show) = self.collection.show
+        if let Some(show) = self.collection.show.filter(|show| !is_index(show))
             && let Ok(found) = self.call(show, place)
         {
             return Err(format!("it can still be read after it was removed: {found}"));
         }
-        self.steps.insert("remove");
+        self.steps.insert("gone");
         Ok(())
     }
 
     /// The item as its own method shows it; as the list does where it has none, or one that leads further down.
     fn item(&self, place: &Object) -> Result<Object, String> {
-        let id = text(&place[self.id_name()]);
         let list = self.call(self.collection.list, place)?;
-        let in_list = list.as_array().into_iter().flatten().find(|item| text(&item[self.key()]) == id);
-        let in_list = in_list.and_then(Value::as_object).cloned().ok_or("it is not in the list")?;
-        let Some(show) = self.collection.show else { return Ok(in_list) };
-        let mut shown = in_list;
+        let in_list = list.as_array().into_iter().flatten().find(|item| text(&item[self.key()]) == self.listed);
+        let in_list = in_list.and_then(Value::as_object).cloned();
+        let mut shown = match in_list {
+            Some(item) => item,
+            None if self.leaves_out(Step::List) => Object::new(),
+            None => return Err("it is not in the list".into()),
+        };
+        let Some(show) = self.collection.show else { return Ok(shown) };
         match self.call(show, place)? {
             Value::Object(own) => shown.extend(own),
-            _ => self.leads_further(show)?,
+            _ if show.returns().kind == Kind::Object => return Err("the item is no object".into()),
+            // A list of what lies beneath.
+            _ => {}
         }
         Ok(shown)
     }
 
-    /// An answer that is no object is a list of what lies beneath.
-    fn leads_further(&self, show: &Method) -> Result<(), String> {
-        match show.returns().kind {
-            Kind::Object => Err("the item is no object".into()),
-            _ => Ok(()),
-        }
-    }
-
     fn ids(&self, given: &Object) -> Result<Vec<String>, String> {
         let list = self.call(self.collection.list, given)?;
+        if self.leaves_out(Step::List) {
+            return Ok(Vec::new());
+        }
         let list = list.as_array().ok_or_else(|| format!("the list is {list}"))?;
         let id = |item: &Value| item.get(self.key()).map(text).ok_or_else(|| format!("no '{}' in {item}", self.key()));
         list.iter().map(id).collect()
     }
 
-    fn leaves_out(&self, step: &str) -> bool {
-        self.entry.without.iter().any(|other| other == step)
+    fn leaves_out(&self, step: Step) -> bool {
+        self.entry.without.contains(&step)
     }
 
     /// Key of the id in the items of the list.
@@ -304,8 +377,8 @@ impl Walk<'_> {
     /// A call with those of the arguments that belong in its path, and, unless it reads, all that it takes.
     fn call(&self, method: &Method, given: &Object) -> Result<Value, String> {
         let value = |name: &str| match name {
-            "node" => Some("pve1".to_string()),
-            "vmid" if method.path.contains("/lxc/") => Some("200".into()),
+            "node" if self.id_name() != "node" => Some("pve1".to_string()),
+            "vmid" if method.path.contains("/lxc/{vmid}/") => Some("200".into()),
             "vmid" if method.path.contains("/qemu/{vmid}/") => Some("100".into()),
             _ => given.get(name).map(text),
         };
@@ -342,13 +415,28 @@ impl Walk<'_> {
     }
 }
 
-/// A change that the schema lets one make: a comment, else a switch, else a number, else a text without a format.
+/// Whether a method lists fixed names that lie beneath an item, whatever the item is.
+fn is_index(show: &Method) -> bool {
+    let beneath = |path: &'static str| path.strip_prefix(show.path)?.strip_prefix('/')?.split('/').next();
+    let fixed = |name: &str| placeholder(name).is_none();
+    show.returns().kind == Kind::Array && Catalog::embedded().templates().filter_map(beneath).any(fixed)
+}
+
+/// A change that the schema lets one make, and take back with `delete` where there is one: a comment, else a switch, else
+/// a number, else a text without a format.
 fn chosen(method: &Method) -> Object {
+    // Words that steer the call itself.
+    const STEERING: [&str; 3] = ["delete", "digest", "lock-token"];
     let schema = method.parameters();
-    let free =
-        |name: &&str| !placeholders(method.path).any(|other| other == *name) && !["digest", "delete"].contains(name);
+    let deletable =
+        parameter(schema, "delete").and_then(|schema| schema.items.as_ref()).map(|items| &items.enumeration);
+    let free = |name: &&str| {
+        !placeholders(method.path).any(|other| other == *name)
+            && !STEERING.contains(name)
+            && deletable.is_none_or(|names| names.is_empty() || names.iter().any(|other| other == name))
+    };
     let names: Vec<&str> = pve_catalog::verify::parameter_names(schema).into_iter().filter(free).collect();
-    let of = |name: &str| parameter(schema, name).filter(|schema| schema.optional);
+    let of = |name: &str| parameter(schema, name).filter(|schema| schema.optional && schema.requires.is_none());
     let told = ["comment", "comments", "description"].into_iter().find(|name| names.contains(name));
     if let Some(name) = told {
         return Object::from_iter([(name.to_string(), json!("changed"))]);
