@@ -37,5 +37,7 @@ async fn recorded_calls_are_answered_as_recorded() {
     board.publish();
     if recording.filter.is_none() {
         board.judge(FLOOR, recording.whole);
+        let needless = if recording.whole { evidence::Evidence::rules().needless() } else { Vec::new() };
+        assert!(needless.is_empty(), "rules without a step that needs them:\n{}", needless.join("\n"));
     }
 }
