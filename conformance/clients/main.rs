@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let trials = match variable("PVE_CLIENTS") {
         Some(folder) => SCRIPTS.iter().map(|script| trial(script, PathBuf::from(&folder))).collect(),
         None => vec![Trial::test("no clients", || {
-            println!("no client is run: PVE_CLIENTS names no folder of client scripts");
+            tell("no client is run: PVE_CLIENTS names no folder of client scripts");
             Ok(())
         })],
     };
@@ -73,8 +73,13 @@ fn skipped(script: &Script, environment: &Path) -> Result<(), Failed> {
     if variable("CI").is_some_and(|value| value == "true") {
         return Err(Failed::from(text));
     }
-    println!("{text}");
+    tell(&text);
     Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "what did not run has to show")]
+fn tell(text: &str) {
+    println!("{text}");
 }
 
 /// Runs a script against a fresh cluster; what it printed.

@@ -45,7 +45,7 @@ impl Direct {
     /// As [`Direct::new`], at a moment in seconds since the epoch.
     pub fn at(mut world: World, start: i64) -> Direct {
         let clock = Clock::manual_at(start);
-        crate::times(&mut world, clock.now());
+        crate::scenario::moments::settle(&mut world, clock.now());
         let (workers, journal, faults) = Default::default();
         Direct { shared: Shared::new(State { world, clock, workers, journal, faults }, String::new(), "") }
     }

@@ -1,6 +1,7 @@
 //! The pipeline: one request in, one reply out, in Proxmox's own order of checks. Nothing else may answer.
 
 mod reading;
+mod upgrade;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -140,9 +141,20 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
         let delay = shared.lock().clock.real(LOGIN_DELAY);
         clock::wait(delay).await;
     }
+    let socket = verb == Verb::Get && answer.is_ok() && upgrade::wanted(&path, &request.headers);
+    let ticket = socket.then(|| ticket_of(&trace.params));
     let mut reply = finish(shared, trace, Some(formatter), level, answer);
     reply.closes |= uploads;
-    reply
+    match ticket {
+        Some(ticket) if reply.status == 200 && reply.cut.is_none() => upgrade::switch(&request.headers, ticket),
+        _ => reply,
+    }
+}
+
+/// What opens a console's socket.
+fn ticket_of(params: &Map<String, Value>) -> String {
+    let ticket = params.get("vncticket").or_else(|| params.get("ticket"));
+    ticket.and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
 /// One call by somebody who is known, without envelope and journal.
