@@ -5,7 +5,6 @@
 //! and libraries do not let it through. Idle connections are not closed: a test that pauses would meet a race.
 
 pub(crate) mod body;
-mod checksum;
 mod connection;
 mod head;
 pub(crate) mod multipart;

@@ -22,6 +22,7 @@ mod access;
 mod apidoc;
 mod auth;
 mod behaviour;
+mod checksum;
 pub mod clock;
 mod control;
 mod direct;

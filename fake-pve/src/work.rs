@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use pve_catalog::upid::Upid;
 
+use crate::behaviour::backup::schedule;
 use crate::fault::refused_write;
 use crate::world::{Line, Task, World, ha};
 
@@ -267,13 +268,16 @@ impl Workers {
     }
 
     /// Does every step that is due and ends every task whose time is over, in the order of their moments, with the rounds
-    /// of HA between them.
+    /// of HA and the runs of backup jobs between them.
     pub fn settle(&mut self, world: &mut World, now_ms: i64) {
         ha::arrange(world, now_ms);
+        schedule::arrange(world, now_ms.div_euclid(1000));
         loop {
             let ended = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
             let ended = ended.min_by_key(|task| task.ends_ms).map(|task| (task.ends_ms, task.upid.clone()));
             let until = ended.as_ref().map_or(now_ms, |(ends_ms, _)| *ends_ms);
+            let backup = schedule::next(world).map(|(at, id)| (at * 1000, id)).filter(|(at_ms, _)| *at_ms <= until);
+            let until = backup.as_ref().map_or(until, |(at_ms, _)| *at_ms);
             if let Some(round_ms) = world.ha.next_round_ms.filter(|round_ms| *round_ms <= until) {
                 self.round_of_ha(world, round_ms, now_ms);
                 continue;
@@ -281,6 +285,12 @@ impl Workers {
             if let Some((at_ms, upid, step)) = self.next_step(until) {
                 if let Err(error) = self.act(world, at_ms, &upid, step) {
                     self.break_off(world, at_ms, &upid, Err(error));
+                }
+                continue;
+            }
+            if let Some((at_ms, id)) = backup {
+                for task in schedule::take(world, &id, at_ms / 1000, now_ms.div_euclid(1000)) {
+                    self.launch(world, at_ms, task);
                 }
                 continue;
             }

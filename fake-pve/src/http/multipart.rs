@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::body::{Body, BodyError};
-use super::checksum::Checksum;
+use crate::checksum::Checksum;
 
 /// What became of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod bulk;
 mod ceph;
 mod client;
 mod cluster;
+mod collections;
 mod console;
 mod disks;
 mod faults;
