@@ -2,7 +2,8 @@
 //!
 //! This is no general HTTP server on purpose: what Proxmox answers to malformed requests, which connections it keeps, that
 //! answers of another process carry two `Connection` fields, and that an empty body has no length, is what clients meet,
-//! and libraries do not let it through. Idle connections are not closed: a test that pauses would meet a race.
+//! and libraries do not let it through. A connection that stays
+//! silent is closed after a while ([`Patience`]).
 
 pub(crate) mod body;
 mod checksum;
@@ -14,6 +15,7 @@ mod wire;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
@@ -93,8 +95,24 @@ impl Reply {
     }
 }
 
+/// How long a silent peer is waited for, in real time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// For a request to begin and its head to be whole, and for TLS to be agreed on.
+    pub head: Duration,
+    /// For the next piece of a body.
+    pub body: Duration,
+}
+
+impl Patience {
+    /// From the time after which idle connections are closed. A body may pause longer: its sender may be busy.
+    pub fn of_idle(idle: Duration) -> Patience {
+        Patience { head: idle, body: idle.saturating_mul(6) }
+    }
+}
+
 /// Accepts connections until it is dropped; every connection ends with it.
-pub(crate) async fn serve<F, Fut>(listener: TcpListener, tls: Arc<ServerConfig>, handle: F)
+pub(crate) async fn serve<F, Fut>(listener: TcpListener, tls: Arc<ServerConfig>, patience: Patience, handle: F)
 where
     F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Reply> + Send + 'static,
@@ -104,8 +122,15 @@ where
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let Ok((stream, _peer)) = accepted else { continue };
-                connections.spawn(connection::accepted(stream, acceptor.clone(), handle.clone()));
+                match accepted {
+                    Ok((stream, _peer)) => {
+                        connections.spawn(connection::accepted(stream, acceptor.clone(), patience, handle.clone()));
+                    }
+                    // Too many connections for the system: one has to end first.
+                    Err(_) => {
+                        let _ended = tokio::time::timeout(patience.head, connections.join_next()).await;
+                    }
+                }
             }
             Some(_ended) = connections.join_next() => {}
         }

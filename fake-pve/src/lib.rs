@@ -126,6 +126,7 @@ pub struct Builder {
     clock: Mode,
     credentials: Credentials,
     ca: Option<Ca>,
+    idle: Duration,
 }
 
 impl Builder {
@@ -165,6 +166,12 @@ impl Builder {
         self
     }
 
+    /// How long a connection may stay silent before it is closed, in real time (default: 5 seconds, as Proxmox does).
+    pub fn idle_timeout(mut self, idle: Duration) -> Builder {
+        self.idle = idle;
+        self
+    }
+
     /// Starts it on the current runtime.
     ///
     /// # Errors
@@ -196,7 +203,8 @@ impl Builder {
         let state = State { world, clock, workers, journal, faults };
         let shared = Shared::new(state, Random(rand::random()).hex(32), ca.pem());
         let handler = Arc::clone(&shared);
-        let server = http::serve(listener, leaf.config, move |request| engine::answer(Arc::clone(&handler), request));
+        let patience = http::Patience::of_idle(self.idle);
+        let server = http::serve(listener, leaf.config, patience, move |request| engine::answer(Arc::clone(&handler), request));
         let task = tokio::spawn(server);
         Ok(FakePve { shared, address, fingerprint: leaf.fingerprint, ca, credentials: self.credentials, task })
     }
@@ -249,6 +257,7 @@ impl FakePve {
             clock: Mode::Auto,
             credentials: Credentials::random(),
             ca: None,
+            idle: Duration::from_secs(5),
         }
     }
 

@@ -15,6 +15,7 @@ mod fetch;
 mod firewall;
 mod generic;
 mod ha;
+mod hostile;
 mod import;
 mod lxc;
 mod migrate;
