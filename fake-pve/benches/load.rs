@@ -45,7 +45,11 @@ fn main() {
 }
 
 fn measure(name: &str, guests: usize, server: &Server) {
-    say(&format!("{name}, {guests} guests: ready in {} ms, resident {} kB", server.ready.as_millis(), server.resident()));
+    say(&format!(
+        "{name}, {guests} guests: ready in {} ms, resident {} kB",
+        server.ready.as_millis(),
+        server.resident()
+    ));
     let put = "description=hello";
     let cases = [
         ("GET /version", "GET", "/version".to_string(), ""),
@@ -55,8 +59,7 @@ fn measure(name: &str, guests: usize, server: &Server) {
     ];
     for (label, verb, path, body) in cases {
         for connections in [1, 8] {
-            let Load { requests, refused, bytes, mut times } =
-                load(server.port, verb, &path, body, connections, FOR);
+            let Load { requests, refused, bytes, mut times } = load(server.port, verb, &path, body, connections, FOR);
             times.sort_unstable();
             let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
             say(&format!(

@@ -36,7 +36,7 @@ pub(crate) async fn answer(shared: &Shared, request: &mut Request) -> Reply {
             sent(&json!({"entries": entries, "dropped": state.journal.dropped()}))
         }
         ("GET", "world") => {
-            let mut world = serde_json::to_value(&shared.lock().world).unwrap_or_default();
+            let mut world = serde_json::to_value(&*shared.lock().world).unwrap_or_default();
             if !request.query.split('&').any(|pair| pair == "secrets=1") {
                 mask(&mut world);
             }

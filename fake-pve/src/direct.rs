@@ -41,8 +41,7 @@ impl Direct {
     pub fn new(mut world: World) -> Direct {
         let clock = Clock::new(Mode::Manual, 0.0);
         crate::times(&mut world, clock.now());
-        let (workers, journal, faults) = Default::default();
-        Direct { shared: Shared::new(State { world, clock, workers, journal, faults }, String::new(), "") }
+        Direct { shared: Shared::new(State::new(world, clock), String::new(), "") }
     }
 
     /// One call by a user or token (`None` is nobody). The path stands beneath the format, decoded.

@@ -14,9 +14,10 @@ pub(crate) mod params;
 mod wire;
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -41,6 +42,13 @@ impl Request {
     }
 }
 
+/// The packed forms of one body, each made when the first client wants it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Packings {
+    gzip: Arc<OnceLock<Bytes>>,
+    deflate: Arc<OnceLock<Bytes>>,
+}
+
 /// How a connection ends instead of carrying a whole reply: it is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
@@ -57,7 +65,9 @@ pub(crate) struct Reply {
     pub reason: String,
     pub content_type: Option<String>,
     pub headers: Vec<(&'static str, String)>,
-    pub body: Vec<u8>,
+    pub body: Bytes,
+    /// Packed forms of a body that is sent more than once.
+    pub packings: Option<Packings>,
     /// Seconds since the epoch for the `Date` field; `None` is the real moment.
     pub date: Option<i64>,
     /// Whether another process answered (pvedaemon, another node) and this one only passes it on.
@@ -71,7 +81,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// A reply with a body.
     pub fn new(status: u16, reason: &str, content_type: &str, body: Vec<u8>) -> Reply {
-        Reply { content_type: Some(content_type.to_string()), body, ..Reply::bare(status, reason) }
+        Reply { content_type: Some(content_type.to_string()), body: body.into(), ..Reply::bare(status, reason) }
     }
 
     /// A refusal of the server itself: the text is in the reason phrase only.
@@ -81,7 +91,8 @@ impl Reply {
             reason: reason.into(),
             content_type: None,
             headers: Vec::new(),
-            body: Vec::new(),
+            body: Bytes::new(),
+            packings: None,
             date: None,
             passed_on: false,
             closes: false,
@@ -91,7 +102,7 @@ impl Reply {
 
     /// A refusal of the server itself with the text in the body too, without a content type.
     pub fn text(status: u16, text: &str) -> Reply {
-        Reply { body: text.as_bytes().to_vec(), ..Reply::bare(status, text) }
+        Reply { body: text.as_bytes().to_vec().into(), ..Reply::bare(status, text) }
     }
 }
 

@@ -46,8 +46,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use clock::Mode;
-pub use fault::{Effect, Fault, FaultId};
 pub use direct::{Direct, Told};
+pub use fault::{Effect, Fault, FaultId};
 pub use import_etc::{Imported, import_etc};
 pub use journal::{Entry, Level};
 pub use scenario::Scenario;
@@ -199,12 +199,11 @@ impl Builder {
             node.state.insert(behaviour::certificates::SERVED.into(), served);
         }
 
-        let (workers, journal, faults) = Default::default();
-        let state = State { world, clock, workers, journal, faults };
-        let shared = Shared::new(state, Random(rand::random()).hex(32), ca.pem());
+        let shared = Shared::new(State::new(world, clock), Random(rand::random()).hex(32), ca.pem());
         let handler = Arc::clone(&shared);
         let patience = http::Patience::of_idle(self.idle);
-        let server = http::serve(listener, leaf.config, patience, move |request| engine::answer(Arc::clone(&handler), request));
+        let server =
+            http::serve(listener, leaf.config, patience, move |request| engine::answer(Arc::clone(&handler), request));
         let task = tokio::spawn(server);
         Ok(FakePve { shared, address, fingerprint: leaf.fingerprint, ca, credentials: self.credentials, task })
     }

@@ -29,9 +29,8 @@ pub fn load(port: u16, verb: &str, path: &str, body: &str, connections: usize, t
     let config = config();
     let end = Instant::now() + time;
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..connections)
-            .map(|_| scope.spawn(|| repeat(&config, port, &[&request], end)))
-            .collect();
+        let workers: Vec<_> =
+            (0..connections).map(|_| scope.spawn(|| repeat(&config, port, &[&request], end))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).fold(Load::default(), |mut sum, part| {
             sum.requests += part.requests;
             sum.refused += part.refused;

@@ -13,11 +13,13 @@ use tokio_rustls::server::TlsStream;
 
 use super::body::{Body, Reader};
 use super::head::{Head, Refused};
-use super::wire::{Wire, bytes};
+use super::wire::{Wire, bytes, parts};
 use super::{Cut, Patience, Reply, Request};
 
 /// How many requests one connection may carry.
 const REQUESTS: u32 = 100;
+/// Bodies that are shorter go out with their head.
+const ONE_PIECE: usize = 8 << 10;
 /// How much of an unread body is taken from a peer that is being turned away, and for how long.
 const DRAIN: usize = 4 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
@@ -69,13 +71,24 @@ where
         if let Some(cut) = reply.cut {
             return reset(write, reader, reply, &wire, cut).await;
         }
-        if write.write_all(&bytes(reply, &wire)).await.is_err() || !wire.keep {
+        if send(&mut write, reply, &wire).await.is_err() || !wire.keep {
             break;
         }
         let _gone = write.flush().await;
     }
     let _gone = write.shutdown().await;
     let _in_time = timeout(DRAIN_TIME, async { reader.lock().await.drain(DRAIN).await }).await;
+}
+
+/// Sends a reply: a short one in one piece, a long one without copying its body.
+async fn send(write: &mut WriteHalf<TlsStream<TcpStream>>, reply: Reply, wire: &Wire) -> std::io::Result<()> {
+    let (mut head, body) = parts(reply, wire);
+    if body.len() < ONE_PIECE {
+        head.extend_from_slice(&body);
+        return write.write_all(&head).await;
+    }
+    write.write_all(&head).await?;
+    write.write_all(&body).await
 }
 
 /// Sends as much of a reply as a fault lets through, then resets the connection.

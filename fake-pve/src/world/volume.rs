@@ -152,7 +152,9 @@ impl World {
         }
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
         let size = if blocks { new.size.max(1).div_ceil(EXTENT).saturating_mul(EXTENT) } else { new.size };
-        if plugin == "lvm" && self.storages.get(new.storage).is_none_or(|found| found.full.is_none_or(|times| times == 0)) {
+        if plugin == "lvm"
+            && self.storages.get(new.storage).is_none_or(|found| found.full.is_none_or(|times| times == 0))
+        {
             let free = self.free_bytes(node, new.storage);
             if size > free {
                 return Err(format!("not enough free space ({} < {})", free >> 10, size >> 10));

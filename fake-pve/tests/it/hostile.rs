@@ -95,12 +95,18 @@ async fn too_much_is_refused_or_cut() {
     let cases = [
         (put("10000000000", "", "name=two"), "HTTP/1.1 501 for data too large"),
         (put(&(long.len() + 5).to_string(), "", &format!("name={long}")), "HTTP/1.1 501 for data too large"),
-        (put("8", "Content-Type: image/png\r\n", "name=two"), "HTTP/1.1 506 upload 'Content-Type 'image/png' not implemented"),
+        (
+            put("8", "Content-Type: image/png\r\n", "name=two"),
+            "HTTP/1.1 506 upload 'Content-Type 'image/png' not implemented",
+        ),
         (put(&deep.len().to_string(), "Content-Type: application/json\r\n", &deep), "HTTP/1.1 500 "),
         (put("0", "Transfer-Encoding: zip\r\n", ""), "HTTP/1.1 501 Unknown transfer encoding 'zip'"),
         (format!("GET /{} HTTP/1.1\r\n\r\n", "a/".repeat(3000)), "HTTP/1.1 5"),
         (format!("GET /{} HTTP/1.1\r\n\r\n", "a/".repeat(30_000)), ""),
-        (format!("GET /api2/json{} HTTP/1.1\r\nAuthorization: PVEAPIToken={token}\r\n\r\n", "/a".repeat(3000)), "HTTP/1.1 501 "),
+        (
+            format!("GET /api2/json{} HTTP/1.1\r\nAuthorization: PVEAPIToken={token}\r\n\r\n", "/a".repeat(3000)),
+            "HTTP/1.1 501 ",
+        ),
         (format!("GET /api2/json/version?{} HTTP/1.1\r\n\r\n", "a&".repeat(3000)), "HTTP/1.1 401 No ticket"),
         (format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(10_000)), ""),
         ("\r\n".repeat(50_000) + "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK"),
@@ -118,9 +124,30 @@ async fn nonsense_changes_nothing() {
     let before = world(&pve);
     let token = pve.token();
     let pieces: [&[u8]; 24] = [
-        b"GET ", b"POST ", b"DELETE ", b"PATCH ", b"/api2/json", b"/nodes/pve1/qemu/100", b"/..", b"/%00", b"%ff", b"%",
-        b"?a=b", b"#", b" HTTP/1.1", b" HTTP/9", b"\r\n", b"\n", b"\r", b"\0", b"\xff\xfe", b": ", b"Content-Length: -1\r\n",
-        b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"\r\n\r\n",
+        b"GET ",
+        b"POST ",
+        b"DELETE ",
+        b"PATCH ",
+        b"/api2/json",
+        b"/nodes/pve1/qemu/100",
+        b"/..",
+        b"/%00",
+        b"%ff",
+        b"%",
+        b"?a=b",
+        b"#",
+        b" HTTP/1.1",
+        b" HTTP/9",
+        b"\r\n",
+        b"\n",
+        b"\r",
+        b"\0",
+        b"\xff\xfe",
+        b": ",
+        b"Content-Length: -1\r\n",
+        b"Content-Length: 5\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"\r\n\r\n",
     ];
     // A fixed sequence: the same nonsense each time.
     let mut seed = 1u64;

@@ -1,6 +1,7 @@
 //! fake-pve from outside: over HTTPS, the way clients see it.
 
 mod access;
+mod again;
 mod agent;
 mod apidoc;
 mod backup_jobs;
