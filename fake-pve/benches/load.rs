@@ -57,9 +57,9 @@ fn measure(name: &str, guests: usize, server: &Server) {
         ("GET config of a guest", "GET", format!("/nodes/{}/qemu/10000/config", server.node), ""),
         ("POST config of a guest", "POST", format!("/nodes/{}/qemu/10000/config", server.node), put),
     ];
-    for (label, verb, path, body) in cases {
+    for (label, verb, path, body) in &cases {
         for connections in [1, 8] {
-            let Load { requests, refused, bytes, mut times } = load(server.port, verb, &path, body, connections, FOR);
+            let Load { requests, refused, bytes, mut times } = load(server.port, verb, path, body, connections, FOR);
             times.sort_unstable();
             let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
             say(&format!(

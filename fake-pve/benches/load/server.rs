@@ -73,6 +73,7 @@ impl Server {
             if child.try_wait().ok()?.is_some() {
                 return None;
             }
+            #[expect(clippy::disallowed_methods, reason = "another program is waited for")]
             std::thread::sleep(Duration::from_millis(5));
         }
         Some(Server { child, port, node: "pve1", ready: began.elapsed() })
