@@ -3,6 +3,7 @@
 pub(crate) mod kept;
 mod reading;
 mod state;
+mod upgrade;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -133,6 +134,8 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
         let delay = shared.lock().clock.real(LOGIN_DELAY);
         clock::wait(delay).await;
     }
+    let socket = verb == Verb::Get && answer.is_ok() && upgrade::wanted(&path, &request.headers);
+    let ticket = socket.then(|| ticket_of(&trace.params));
     let long = trace.read.and_then(|read| Some((read, kept::key(&trace, formatter)?)));
     let template = Template { template: trace.template, level };
     let mut reply = finish(shared, trace, Some(formatter), level, answer);
@@ -140,7 +143,16 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
         shared.lock().kept.keep(asked, read, &template, &mut reply);
     }
     reply.closes |= uploads;
-    reply
+    match ticket {
+        Some(ticket) if reply.status == 200 && reply.cut.is_none() => upgrade::switch(&request.headers, ticket),
+        _ => reply,
+    }
+}
+
+/// What opens a console's socket.
+fn ticket_of(params: &Map<String, Value>) -> String {
+    let ticket = params.get("vncticket").or_else(|| params.get("ticket"));
+    ticket.and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
 /// The body that is kept of the same request, when nothing has changed since. Faults want to be asked each time.

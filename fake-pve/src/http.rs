@@ -11,6 +11,7 @@ mod connection;
 mod head;
 pub(crate) mod multipart;
 pub(crate) mod params;
+mod websocket;
 mod wire;
 
 use std::future::Future;
@@ -76,6 +77,8 @@ pub(crate) struct Reply {
     pub closes: bool,
     /// Whether less than all of it arrives.
     pub cut: Option<Cut>,
+    /// The ticket of a console: the connection is its socket from here on.
+    pub console: Option<String>,
 }
 
 impl Reply {
@@ -97,6 +100,7 @@ impl Reply {
             passed_on: false,
             closes: false,
             cut: None,
+            console: None,
         }
     }
 

@@ -213,27 +213,7 @@ impl Builder {
 fn ready(world: &mut World, credentials: &Credentials, now: i64) {
     world.access.add_user("root@pam", &credentials.password);
     world.access.add_token(&format!("root@pam!{}", credentials.token_name), &credentials.token_secret, false);
-    times(world, now);
-}
-
-/// Gives times to what has none: nodes booted ten days ago, guests a day ago.
-fn times(world: &mut World, now: i64) {
-    for node in world.nodes.values_mut() {
-        node.booted.get_or_insert(now - 10 * 86_400);
-    }
-    for guest in world.guests.values_mut() {
-        if guest.runs() && guest.started.is_none_or(|started| started == 0) {
-            guest.started = Some(now - 86_400);
-        }
-        if guest.created == 0 {
-            guest.created = now - 30 * 86_400;
-        }
-    }
-    for volume in world.volumes.values_mut().flat_map(|volumes| volumes.values_mut()) {
-        if volume.ctime == 0 {
-            volume.ctime = now - 30 * 86_400;
-        }
-    }
+    scenario::moments::settle(world, now);
 }
 
 /// A running cluster. It stops, with all its connections, when this is dropped.

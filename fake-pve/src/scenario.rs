@@ -1,6 +1,11 @@
 //! Worlds to start from, as data: built-in ones by name, and small ones for tests put together step by step.
 
+pub(crate) mod moments;
+mod troubled;
+
 use serde_json::{Value, json};
+
+pub use troubled::TROUBLES;
 
 use crate::Error;
 use crate::world::access::Access;
@@ -16,7 +21,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A built-in scenario: `cluster` or `empty`.
+    /// A built-in scenario: `cluster`, `empty`, `healthy` or `troubled`.
     ///
     /// # Errors
     /// [`Error::Scenario`] names the known ones.
@@ -24,7 +29,11 @@ impl Scenario {
         match name {
             "cluster" => Ok(Scenario::cluster()),
             "empty" => Ok(Scenario::empty()),
-            _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are cluster and empty"))),
+            "healthy" => Ok(Scenario::healthy()),
+            "troubled" => Ok(Scenario::troubled()),
+            _ => Err(Error::Scenario(format!(
+                "no scenario is called '{name}': there are cluster, empty, healthy and troubled"
+            ))),
         }
     }
 
@@ -85,7 +94,7 @@ impl Scenario {
             .ct(200, "pve1", json!({"hostname": "dns", "memory": 512, "cores": 1}))
             .ct(201, "pve2", json!({"hostname": "build", "memory": 1024, "cores": 2}))
             .running(100)
-            .running(200)
+            .running(201)
             .template(9000)
             .user("reader@pve", "reader-secret", "/", "PVEAuditor");
         let access = &mut scenario.world.access;

@@ -17,6 +17,7 @@ pub mod document;
 pub mod drive;
 pub mod file;
 pub mod firewall;
+pub mod folder;
 pub mod guest;
 pub mod ha;
 pub mod interfaces;

@@ -90,6 +90,13 @@ impl Reader {
         }
     }
 
+    /// So many bytes; `None` when the connection ends before.
+    pub async fn exactly(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).await.ok()?;
+        Some(bytes)
+    }
+
     /// One line without its end; `None` at the end of the connection or when it is too long.
     async fn line(&mut self, most: usize) -> Option<String> {
         let mut line = Vec::new();

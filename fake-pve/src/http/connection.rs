@@ -13,6 +13,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::body::{Body, Reader};
 use super::head::{Head, Refused};
+use super::websocket;
 use super::wire::{Wire, bytes, parts};
 use super::{Cut, Patience, Reply, Request};
 
@@ -65,16 +66,22 @@ where
         let mut wire = Wire::of(&head, number < REQUESTS);
         let body = Body::new(Arc::clone(&reader), length);
         let Head { verb, path, query, headers, .. } = head;
-        let reply = handle(Request { verb, path, query, headers, body }).await;
+        let mut reply = handle(Request { verb, path, query, headers, body }).await;
         // What was not read of the body would be taken for the next request.
         wire.keep &= reply.status < 400 && !reply.closes && reader.lock().await.left == 0;
+        let console = reply.console.take();
         if let Some(cut) = reply.cut {
             return reset(write, reader, reply, &wire, cut).await;
         }
-        if send(&mut write, reply, &wire).await.is_err() || !wire.keep {
+        let sent = send(&mut write, reply, &wire).await.is_ok();
+        let _gone = write.flush().await;
+        if let Some(ticket) = console.filter(|_| sent) {
+            websocket::console(&mut *reader.lock().await, &mut write, &ticket).await;
             break;
         }
-        let _gone = write.flush().await;
+        if !sent || !wire.keep {
+            break;
+        }
     }
     let _gone = write.shutdown().await;
     let _in_time = timeout(DRAIN_TIME, async { reader.lock().await.drain(DRAIN).await }).await;

@@ -47,6 +47,9 @@ pub(super) fn parts(mut reply: Reply, wire: &Wire) -> (Vec<u8>, Bytes) {
         reply = Reply { closes: true, date: reply.date, ..Reply::bare(400, "Bad Request") };
         return parts(reply, wire);
     }
+    if reply.status == 101 {
+        return (switching(&reply, wire), Bytes::new());
+    }
     let packed = pack(&mut reply, wire);
     let date = date(reply.date);
     let mut fields: Vec<(&str, Cow<'_, str>)> = vec![
@@ -79,6 +82,12 @@ pub(super) fn parts(mut reply: Reply, wire: &Wire) -> (Vec<u8>, Bytes) {
     }
     out.extend(b"\r\n");
     (out, reply.body)
+}
+
+/// A connection that becomes a socket has the fields of that, and no others.
+fn switching(reply: &Reply, wire: &Wire) -> Vec<u8> {
+    let fields = reply.headers.iter().map(|(name, value)| format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
+    format!("{} {} {}\r\n{}\r\n", wire.version, reply.status, reply.reason, fields.collect::<String>()).into_bytes()
 }
 
 /// Packs a long body, unless it came packed; the method.

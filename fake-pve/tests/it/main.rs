@@ -37,6 +37,7 @@ mod second_factor;
 mod snapshot;
 mod statistics;
 mod storage;
+mod surprises;
 mod task;
 mod tasks;
 mod upload;
