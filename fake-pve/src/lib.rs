@@ -16,7 +16,13 @@
 //! [`world`] is what the cluster is, plain data. `http` turns bytes into requests, `engine` is the pipeline in Proxmox's
 //! own order of checks, `behaviour` is what calls do (its documentation says how to add one), `generic` answers what
 //! the catalogue alone can answer, `work` runs tasks, [`clock`] is virtual time, [`journal`] remembers requests,
-//! [`fault`] is where faults strike, `control` is the fake's own interface, [`scenario`] holds worlds to start from.
+//! [`mod@fault`] is trouble on demand, `control` is the fake's own interface, [`scenario`] holds worlds to start from.
+//!
+//! # Figures
+//! `cargo bench -p fake-pve`, two busy cores shared with other work, against `fakepve` 0.5.0 in the same run, with 1,000
+//! guests and eight connections: ready in 60 ms (1,009), 19.7 MB resident (58), `/version` 33,450 requests a second
+//! (5,302), `/cluster/resources` 2,216 (37). A write and the list made anew after it cost 47 µs per guest of 100, and
+//! 34 µs per guest of 1,000.
 
 mod access;
 mod apidoc;
