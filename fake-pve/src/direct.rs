@@ -46,8 +46,7 @@ impl Direct {
     pub fn at(mut world: World, start: i64) -> Direct {
         let clock = Clock::manual_at(start);
         crate::scenario::moments::settle(&mut world, clock.now());
-        let (workers, journal, faults) = Default::default();
-        Direct { shared: Shared::new(State { world, clock, workers, journal, faults }, String::new(), "") }
+        Direct { shared: Shared::new(State::new(world, clock), String::new(), "") }
     }
 
     /// One call by a user or token (`None` is nobody). The path stands beneath the format, decoded.

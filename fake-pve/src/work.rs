@@ -3,6 +3,7 @@
 //! A behaviour describes a task with [`NewTask`]; [`Workers`] keeps its closures beside the world. Nothing runs in the
 //! background: whoever takes the lock first lets [`Workers::settle`] finish what is due at that moment, in order.
 
+mod fate;
 mod rounds;
 
 use std::collections::{HashMap, VecDeque};
@@ -13,6 +14,7 @@ use pve_catalog::upid::Upid;
 use crate::behaviour::backup::schedule;
 use crate::fault::refused_write;
 use crate::world::{Line, Task, World, ha};
+pub(crate) use fate::Fate;
 
 /// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
 pub(crate) type Act = Box<dyn FnOnce(&mut Run<'_>) -> Result<(), String> + Send>;
@@ -142,45 +144,11 @@ impl NewTask {
         self
     }
 
-    /// The same task as a fault would have it. What it does at its start is judged first, and not kept where nothing
-    /// would take it back.
-    fn fated(mut self, fate: Option<Fate>) -> NewTask {
-        match fate {
-            None => {}
-            Some(Fate::Fail(text)) => {
-                if self.finish.is_none() && self.undo.is_none() {
-                    self.begin = self.begin.take().map(tried);
-                }
-                self.steps.clear();
-                self.lines.retain(|(after, _)| after.is_zero());
-                self.finish = Some(Box::new(move |_| Err(text)));
-            }
-            Some(Fate::Warn(warnings)) => {
-                let finish = self.finish.take();
-                self.finish = Some(Box::new(move |run| {
-                    finish.map_or(Ok(()), |finish| finish(run))?;
-                    warnings.iter().for_each(|text| run.warn(text));
-                    Ok(())
-                }));
-            }
-        }
-        self
-    }
-
     /// What happens when it is stopped, or when `finish` fails: taking back what `begin` did beyond locks.
     pub fn undo(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
         self.undo = Some(Box::new(act));
         self
     }
-}
-
-/// What a fault makes of the next task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It fails at its end with this text, and nothing of its work is done.
-    Fail(String),
-    /// It ends with these warnings.
-    Warn(Vec<String>),
 }
 
 #[derive(Default)]
@@ -410,19 +378,6 @@ impl Workers {
             entry.pri = 3;
         }
     }
-}
-
-/// An act that may fail as always, and changes nothing but the log when it does not.
-fn tried(act: Act) -> Act {
-    Box::new(move |run| {
-        let before = run.world.clone();
-        act(run)?;
-        let tasks = std::mem::take(&mut run.world.tasks);
-        *run.world = World { tasks, ..before };
-        run.locks.clear();
-        run.spawned.clear();
-        Ok(())
-    })
 }
 
 fn millis(duration: Duration) -> i64 {
