@@ -82,7 +82,14 @@ impl Server {
         let clusters = made.collect::<Result<Vec<_>, Fault>>()?;
         let policies: Vec<&Policy> = clusters.iter().map(|cluster| &cluster.policy).collect();
         let registry = Registry::all(&settings, &policies).with_aliases(aliases);
-        Ok(Arc::new(Server { settings, clusters, registry, index: OnceLock::new(), ledger: Ledger::default(), shutdown }))
+        Ok(Arc::new(Server {
+            settings,
+            clusters,
+            registry,
+            index: OnceLock::new(),
+            ledger: Ledger::default(),
+            shutdown,
+        }))
     }
 
     /// What it was told.

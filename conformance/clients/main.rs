@@ -4,18 +4,15 @@
 //! folder's `install` makes below `CLIENTS_WORK` (or its default, `pve-clients` in the temporary folder). A script without
 //! its environment counts as skipped, and a skip fails where `CI=true`. `expected.toml` holds what must fail, and why.
 
-mod outcome;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
+use conformance::clients::{Expected, Outcome};
 use fake_pve::{Credentials, FakePve};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::process::Command;
-
-use outcome::{Expected, Outcome};
 
 /// One script: its name, its environment below `CLIENTS_WORK`, its file, and what it is told beyond the address.
 struct Script {

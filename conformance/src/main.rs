@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use conformance::report::{Report, Row, Verdict};
-use conformance::{Subject, expected, trial};
+use conformance::{Subject, expected, trial, workflow};
 use pve_catalog::{Catalog, Method};
 
 /// Drives every tool of an MCP server for Proxmox against a fake cluster.
@@ -67,6 +67,15 @@ async fn run(subject: &Subject, only: &str) -> Report {
         };
         rows.push(Row { tool: tool.into(), method: method.key(), verdict, detail });
     }
+    for workflow in workflow::all().iter().filter(|workflow| workflow.tool.contains(only)) {
+        let (verdict, detail) = match workflow::of_tool(subject, workflow).await {
+            Ok(called) if !called.is_error => (Verdict::Passed, String::new()),
+            Ok(called) => (Verdict::Failed, called.raw),
+            Err(problem) => (Verdict::Failed, problem),
+        };
+        rows.push(Row { tool: workflow.tool.clone(), method: "workflow".into(), verdict, detail });
+    }
+    rows.sort_by(|one, other| one.tool.cmp(&other.tool));
     Report { rows }
 }
 

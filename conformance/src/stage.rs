@@ -120,8 +120,9 @@ impl Stage {
     }
 
     async fn with(subject: &Subject, variables: &[(String, String)]) -> Result<Stage, StageError> {
-        // One container runs on each node, so that calls on either need nothing more.
-        let fake = FakePve::builder().scenario(Scenario::cluster().running(200)).start().await?;
+        // The smallest calls want a running container on pve1, and one that is off on pve2.
+        let scenario = Scenario::cluster().running(200).stopped(201);
+        let fake = FakePve::builder().scenario(scenario).start().await?;
         let session = connect(subject, &fake, variables).await?;
         Ok(Stage { fake, session, subject: subject.clone() })
     }

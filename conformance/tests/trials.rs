@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use conformance::{Gates, Stage, Subject, expected, trial};
+use conformance::{Gates, Stage, Subject, expected, trial, workflow};
 use libtest_mimic::{Arguments, Failed, Trial};
 use pve_catalog::{Catalog, Method};
 
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
             Trial::test(tool, move || blocking(one_tool(method, tool, reason)))
         })
         .collect();
+    trials.extend(workflow::all().iter().map(|one| Trial::test(one.tool.as_str(), || blocking(one_workflow(one)))));
     trials.push(Trial::test("the lists of tools follow the gates", || blocking(lists_follow_gates())));
     trials.push(Trial::test("the list not-modelled names tools that exist", move || match stale.is_empty() {
         true => Ok(()),
@@ -44,6 +45,11 @@ async fn one_tool(method: &'static Method, tool: &'static str, not_modelled: Opt
     }
 }
 
+async fn one_workflow(workflow: &workflow::Workflow) -> Result<(), String> {
+    let called = workflow::of_tool(&Subject::Here, workflow).await?;
+    if called.is_error { Err(format!("{} answered {}", workflow.tool, called.raw)) } else { Ok(()) }
+}
+
 /// For every combination of gates: the list over MCP is exactly what the gates open.
 async fn lists_follow_gates() -> Result<(), String> {
     let stage = Stage::set(&Subject::Here, Gates::default()).await.map_err(|error| error.to_string())?;
@@ -57,6 +63,8 @@ async fn lists_follow_gates() -> Result<(), String> {
         }
         let methods = Catalog::embedded().methods().iter();
         wanted.extend(methods.filter(|m| trial::opens(gates, m.gate, m.verb)).filter_map(|method| method.tool));
+        let open = |one: &&workflow::Workflow| !one.writes || gates.writes || gates.dry_run;
+        wanted.extend(workflow::all().iter().filter(open).map(|one| one.tool.as_str()));
         let missing: Vec<_> = wanted.difference(&listed).collect();
         let extra: Vec<_> = listed.difference(&wanted).collect();
         if !missing.is_empty() || !extra.is_empty() {

@@ -8,7 +8,7 @@ use pve_catalog::Verb;
 use serde_json::{Map, Value};
 
 use crate::Level;
-use crate::clock::{Clock, Mode};
+use crate::clock::{Clock, MANUAL_START};
 use crate::engine::{self, Shared, State};
 use crate::world::World;
 
@@ -37,12 +37,16 @@ pub struct Told {
 }
 
 impl Direct {
-    /// A cluster that begins with this world. No user or token is added.
-    pub fn new(mut world: World) -> Direct {
-        let clock = Clock::new(Mode::Manual, 0.0);
+    /// A cluster that begins with this world, at [`MANUAL_START`]. No user or token is added.
+    pub fn new(world: World) -> Direct {
+        Direct::at(world, MANUAL_START)
+    }
+
+    /// As [`Direct::new`], at a moment in seconds since the epoch.
+    pub fn at(mut world: World, start: i64) -> Direct {
+        let clock = Clock::manual_at(start);
         crate::scenario::moments::settle(&mut world, clock.now());
-        let (workers, journal, faults) = Default::default();
-        Direct { shared: Shared::new(State { world, clock, workers, journal, faults }, String::new(), "") }
+        Direct { shared: Shared::new(State::new(world, clock), String::new(), "") }
     }
 
     /// One call by a user or token (`None` is nobody). The path stands beneath the format, decoded.

@@ -227,6 +227,14 @@ impl Scenario {
         self
     }
 
+    /// Switches a guest off.
+    pub fn stopped(mut self, vmid: u32) -> Scenario {
+        if let Some(guest) = self.world.guests.get_mut(&vmid) {
+            guest.power_off();
+        }
+        self
+    }
+
     /// Makes a machine a template, its disk a base volume.
     pub fn template(mut self, vmid: u32) -> Scenario {
         let Some(guest) = self.world.guests.get_mut(&vmid) else { return self };

@@ -14,7 +14,6 @@ pub mod crypt;
 pub mod curve;
 pub mod disk;
 pub mod document;
-pub mod drive;
 pub mod file;
 pub mod firewall;
 pub mod folder;
@@ -118,6 +117,8 @@ pub struct World {
     pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
+    /// Backup jobs that are switched on, by id, with their next run.
+    pub backup_runs: BTreeMap<String, calendar::Awaited>,
     /// What the managers of high availability know.
     pub ha: Ha,
     /// What nodes told last, for the resource list.

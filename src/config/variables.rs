@@ -100,7 +100,11 @@ pub const VARIABLES: &[Variable] = &[
         "What a destructive call does when the client cannot be asked: `allow`, `plan` (shown first, done when it comes \
          again with the `confirm` it was given) or `deny`",
     ),
-    works("PROXMOX_ELICIT", "true", "Whether a person is asked before a destructive call, where the client can do that"),
+    works(
+        "PROXMOX_ELICIT",
+        "true",
+        "Whether a person is asked before a destructive call, where the client can do that",
+    ),
     later("PROXMOX_PROTECTED_TAGS", NotYet, "Guests protected by tag"),
     later("PROXMOX_AUDIT_LOG", NotYet, "File that records writes, SSH commands and refusals"),
     later("PROXMOX_AUDIT_KEY_FILE", NotYet, "Key that makes the audit log's chain an HMAC"),

@@ -124,13 +124,20 @@ pub fn templates() -> Vec<ResourceTemplate> {
 ///
 /// # Errors
 /// When nothing here has this address (`modern` tells which code says so), or it cannot be read.
-pub async fn read(server: &Arc<Server>, uri: &str, caller: Caller, modern: bool) -> Result<ReadResourceResult, ErrorData> {
+pub async fn read(
+    server: &Arc<Server>,
+    uri: &str,
+    caller: Caller,
+    modern: bool,
+) -> Result<ReadResourceResult, ErrorData> {
     let unknown = |message: String| {
         let code = if modern { ErrorCode::INVALID_PARAMS } else { ErrorCode::RESOURCE_NOT_FOUND };
         ErrorData::new(code, message, Some(json!({"uri": uri})))
     };
     let Some((instance, what)) = parse(server, uri) else {
-        return Err(unknown("nothing here has this address; resources/list and its templates name what there is".into()));
+        return Err(unknown(
+            "nothing here has this address; resources/list and its templates name what there is".into(),
+        ));
     };
     let ctx = Ctx::new(server.clone(), instance, caller);
     let read = match &what {
@@ -174,7 +181,10 @@ async fn guest(ctx: &Ctx, vmid: &str) -> Result<Reply, Fault> {
             Err(fault) => {
                 let reason = redact::fault(fault).to_string();
                 let missing = told.entry("unavailable").or_insert_with(|| json!([]));
-                missing.as_array_mut().into_iter().for_each(|list| list.push(json!({"section": section, "reason": reason})));
+                missing
+                    .as_array_mut()
+                    .into_iter()
+                    .for_each(|list| list.push(json!({"section": section, "reason": reason})));
             }
         }
     }

@@ -36,7 +36,10 @@ impl Handler {
             return Ok(());
         }
         if subscribed.len() >= MOST {
-            return Err(ErrorData::invalid_params(format!("a session may subscribe to {MOST} resources at most"), None));
+            return Err(ErrorData::invalid_params(
+                format!("a session may subscribe to {MOST} resources at most"),
+                None,
+            ));
         }
         let mut listener = self.watch.listen(self.server(), instance);
         let stop = CancellationToken::new();

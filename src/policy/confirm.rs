@@ -158,8 +158,9 @@ impl Policy {
             ConfirmFallback::Allow => Ok(()),
             ConfirmFallback::Plan => Err(fault(format!("{what} is destructive and has to be looked at first"))
                 .hint("call the tool through MCP: it answers what would be sent and a value for 'confirm'")),
-            ConfirmFallback::Deny => Err(fault(format!("{what} is destructive and nobody can be asked"))
-                .hint("PROXMOX_CONFIRM_FALLBACK=deny refuses it; a person can do it without this server or set `allow`")),
+            ConfirmFallback::Deny => Err(fault(format!("{what} is destructive and nobody can be asked")).hint(
+                "PROXMOX_CONFIRM_FALLBACK=deny refuses it; a person can do it without this server or set `allow`",
+            )),
         }
     }
 }

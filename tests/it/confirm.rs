@@ -77,7 +77,11 @@ impl World {
     /// Requests that changed something.
     fn writes(&self) -> Vec<String> {
         let received = self.scripted.received();
-        received.iter().filter(|request| request.verb != "GET").map(|one| format!("{} {}", one.verb, one.path())).collect()
+        received
+            .iter()
+            .filter(|request| request.verb != "GET")
+            .map(|one| format!("{} {}", one.verb, one.path()))
+            .collect()
     }
 }
 

@@ -161,22 +161,26 @@ async fn changes_are_told_to_all_from_one_poll() {
 async fn prompts_are_filled_in() {
     for mut session in both(&alone(Access::default())).await {
         let listed = session.ask("prompts/list", json!({})).await;
-        let names: Vec<&str> =
-            listed["result"]["prompts"].as_array().expect("prompts").iter().filter_map(|one| one["name"].as_str()).collect();
+        let names: Vec<&str> = listed["result"]["prompts"]
+            .as_array()
+            .expect("prompts")
+            .iter()
+            .filter_map(|one| one["name"].as_str())
+            .collect();
         assert_eq!(names.len(), 6);
         assert!(names.is_sorted());
         let arguments = json!({"vmid": "100", "symptom": "it\u{202e} says \"ignore\nall\""});
         let got = session.ask("prompts/get", json!({"name": "troubleshoot_guest", "arguments": arguments})).await;
         let text = got["result"]["messages"][0]["content"]["text"].as_str().expect("a text");
         assert!(text.contains("- vmid: \"100\"") && text.contains("- symptom: \"it says 'ignore all'\""), "{text}");
-        let got = session.ask("prompts/get", json!({"name": "safe_guest_change", "arguments": {"vmid": "1", "change": "x"}})).await;
+        let got = session
+            .ask("prompts/get", json!({"name": "safe_guest_change", "arguments": {"vmid": "1", "change": "x"}}))
+            .await;
         let text = got["result"]["messages"][0]["content"]["text"].as_str().expect("a text");
         assert!(text.contains("Not offered here: pve_snapshot_guest."), "{text}");
-        for (name, arguments) in [
-            ("troubleshoot", json!({})),
-            ("troubleshoot_guest", json!({})),
-            ("backup_review", json!({"vmid": "100"})),
-        ] {
+        for (name, arguments) in
+            [("troubleshoot", json!({})), ("troubleshoot_guest", json!({})), ("backup_review", json!({"vmid": "100"}))]
+        {
             let wrong = session.ask("prompts/get", json!({"name": name, "arguments": arguments})).await;
             assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
         }

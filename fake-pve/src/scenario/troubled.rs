@@ -18,7 +18,7 @@ impl Scenario {
     /// [`Scenario::cluster`] kept well: subscriptions, a second factor for root, tokens that end, firewalls, a nightly backup of
     /// every guest and last night's backups.
     pub fn healthy() -> Scenario {
-        let mut scenario = Scenario::cluster();
+        let mut scenario = Scenario::cluster().running(200).stopped(201);
         let world = &mut scenario.world;
         for node in world.nodes.values_mut() {
             let subscription =

@@ -132,7 +132,8 @@ impl World {
     pub fn volume_group(&self, node: &str, group: &str) -> Option<u64> {
         let here = |storage: &&Storage| storage.on_node(node) && !storage.offline_on.iter().any(|other| other == node);
         let named = |storage: &&Storage| storage.option("vgname").as_deref() == Some(group);
-        self.storages.values().filter(here).find(named).map(|storage| storage.size)
+        let stored = self.storages.values().filter(here).find(named).map(|storage| storage.size);
+        stored.or_else(|| self.made_of_disks(node, "lvm", group))
     }
 
     /// Size in bytes of a ZFS pool that a node has.
@@ -142,7 +143,13 @@ impl World {
             let dataset = storage.option("pool").unwrap_or_default();
             storage.plugin() == "zfspool" && dataset.split('/').next() == Some(pool)
         };
-        self.storages.values().filter(here).find(of_pool).map(|storage| storage.size)
+        let stored = self.storages.values().filter(here).find(of_pool).map(|storage| storage.size);
+        stored.or_else(|| self.made_of_disks(node, "zfs", pool))
+    }
+
+    /// Size in bytes of what was made of a node's disks and is no storage yet.
+    fn made_of_disks(&self, node: &str, kind: &str, name: &str) -> Option<u64> {
+        self.documents.get(&format!("/nodes/{node}/disks/{kind}"), name)?.get("size")?.as_u64()
     }
 }
 

@@ -24,7 +24,8 @@ pub fn tool() -> Tool {
 
 fn output() -> Value {
     let properties = json!({
-        "upid": {"type": "string"}, "status": {"type": "string"}, "exitstatus": {"type": "string"},
+        "upid": {"type": "string"}, "type": {"type": "string"}, "node": {"type": "string"},
+        "started": {"type": "string"}, "status": {"type": "string"}, "exitstatus": {"type": "string"},
         "log": {"type": "array"}, "lines": {"type": "integer"}, "untrusted": {"type": "boolean"}, "hint": {"type": "string"},
     });
     result::schema(properties).into()

@@ -41,7 +41,7 @@ fn output() -> Value {
         "guest": {"type": "object"}, "action": {"type": "string"}, "changed": {"type": "boolean"},
         "before": {"type": "string"}, "after": {"type": "string"}, "upid": {"type": "string"}, "task": {"type": "object"},
         "dry_run": {"type": "boolean"}, "request": {"type": "object"}, "untrusted": {"type": "boolean"},
-        "note": {"type": "string"},
+        "note": {"type": "string"}, "warnings": {"type": "array"},
     });
     result::schema(properties).into()
 }

@@ -1,5 +1,7 @@
 //! `pve_health_check`: nodes, quorum, storage, services, tasks, high availability, Ceph, replication, subscription.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::node::{self, Node};
@@ -144,16 +146,17 @@ async fn tasks(ctx: &Ctx, report: &mut Report, online: &[Node], hours: f64) -> R
     let params = [("errors", "1"), ("limit", MOST_TASKS), ("since", since.as_str())];
     let read = each(online, |node| node.rows(ctx, "/tasks", &params)).await;
     for (node, read) in online.iter().zip(read) {
-        for task in report.taken("tasks", &node.name, read)?.unwrap_or_default().iter().filter(|task| failed(task)) {
-            let ended = whole(task, "endtime").map(moment).unwrap_or_default();
-            let status = foreign_of(task, "status").unwrap_or_default();
-            report.found(
-                "tasks",
-                Severity::Warning,
-                "task_failed",
-                named(task),
-                format!("{status} ({}, {ended})", node.name),
-            );
+        let mut tasks = report.taken("tasks", &node.name, read)?.unwrap_or_default();
+        tasks.retain(failed);
+        tasks.sort_by_key(|task| std::cmp::Reverse(whole(task, "endtime")));
+        let mut counts: BTreeMap<String, (usize, &Value)> = BTreeMap::new();
+        tasks.iter().for_each(|task| counts.entry(named(task)).or_insert((0, task)).0 += 1);
+        for (name, (count, newest)) in counts {
+            let ended = whole(newest, "endtime").map(moment).unwrap_or_default();
+            let status = foreign_of(newest, "status").unwrap_or_default();
+            let often = if count > 1 { format!("{count} times, the last: ") } else { String::new() };
+            let says = format!("{often}{status} ({}, {ended})", node.name);
+            report.found("tasks", Severity::Warning, "task_failed", name, says);
         }
     }
     Ok(())

@@ -126,7 +126,9 @@ fn of_nodes(overview: &mut Overview, nodes: &[Node]) {
         })
     });
     let told: Vec<Value> = told.collect();
-    let says = |row: &Value, key: &str| row.get(key).map_or_else(|| "?".into(), Value::to_string);
+    let says = |row: &Value, key: &str| {
+        row.get(key).filter(|value| !value.is_null()).map_or_else(|| "?".into(), Value::to_string)
+    };
     overview.lines.extend(nodes.iter().zip(&told).map(|(node, row)| match node.online {
         false => format!("node {}: OFFLINE", node.name),
         true => format!(
@@ -162,7 +164,13 @@ fn of_guests(overview: &mut Overview, guests: &[Guest]) {
     overview.tell("guests", json!({"vm": of(Kind::Vm), "lxc": of(Kind::Lxc), "locked": locked}));
 }
 
+/// Every node has a storage: none is one that the account may not see.
 fn of_storages(overview: &mut Overview, storages: &[Storage]) {
+    if storages.is_empty() {
+        let reason = "the account sees no storage: it has no Datastore.Audit";
+        overview.lines.push(format!("storages: unavailable ({reason})"));
+        overview.missing.push(json!({"section": "storages", "code": "forbidden", "reason": reason}));
+    }
     overview.lines.extend(storages.iter().map(|storage| match storage.used_percent().filter(|_| storage.available) {
         Some(used) => format!("storage {}: {used} % of {}", storage.place(), size(storage.total)),
         None => format!("storage {}: NOT REACHED", storage.place()),

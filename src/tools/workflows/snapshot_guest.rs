@@ -32,7 +32,7 @@ fn output() -> Value {
         "guest": {"type": "object"}, "snapname": {"type": "string"}, "created": {"type": "boolean"},
         "snapshots": {"type": "array"}, "upid": {"type": "string"}, "task": {"type": "object"},
         "dry_run": {"type": "boolean"}, "request": {"type": "object"}, "untrusted": {"type": "boolean"},
-        "note": {"type": "string"},
+        "note": {"type": "string"}, "warnings": {"type": "array"},
     });
     result::schema(properties).into()
 }

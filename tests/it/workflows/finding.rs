@@ -19,7 +19,7 @@ async fn by_what_the_list_knows() {
         (json!({"vmid": "201"}), vec![201]),
         (json!({"name": "WE"}), vec![100]),
         (json!({"tag": "prod"}), vec![100]),
-        (json!({"status": "running"}), vec![100, 200]),
+        (json!({"status": "running"}), vec![100, 201]),
         (json!({"node": "pve2"}), vec![201]),
         (json!({"node": "pve1", "status": "stopped", "name": "db"}), vec![101]),
         (json!({"name": "nothing like it"}), vec![]),
@@ -39,6 +39,7 @@ async fn by_what_the_list_knows() {
 async fn by_address() {
     let fake = still(
         Scenario::cluster()
+            .running(200)
             .vm(103, "pve1", json!({"name": "fixed", "ipconfig0": "ip=192.0.2.50/24,gw=192.0.2.1"}))
             .vm(104, "pve1", json!({"name": "silent"}))
             .running(104),
@@ -46,7 +47,7 @@ async fn by_address() {
     .await;
     let server = as_root(&fake);
     for (ip, vmid, by) in
-        [("10.10.0.120", 100, "agent"), ("10.10.1.20/16", 200, "interfaces"), ("192.0.2.50", 103, "configuration")]
+        [("10.10.0.120", 100, "agent"), ("10.10.1.21/16", 201, "interfaces"), ("192.0.2.50", 103, "configuration")]
     {
         let answer = done(&server, "pve_find_guest", json!({"ip": ip})).await;
         assert_eq!(vmids(&answer), [vmid], "{ip}: {answer}");

@@ -3,7 +3,9 @@
 mod checks;
 mod finding;
 mod guests;
+mod keeping;
 mod provisioning;
+mod trouble;
 
 use std::sync::Arc;
 
