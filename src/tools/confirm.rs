@@ -294,7 +294,11 @@ fn named(vmid: u32, row: &Value) -> String {
         Some("lxc") => "container",
         _ => "guest",
     };
-    format!("{kind} {vmid} named {} on node {}", text("name"), text("node"))
+    let name = match text("name").as_str() {
+        "\"\"" => "without a name".to_string(),
+        name => format!("named {name}"),
+    };
+    format!("{kind} {vmid} {name} on node {}", text("node"))
 }
 
 /// Foreign text in quotation marks, on one line, cut, without control and direction characters.

@@ -5,9 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pvemcp::config::{Access, ConfirmFallback};
+use pvemcp::error::Code;
 use pvemcp::mcp::Handler;
+use pvemcp::policy::{Effect, Place, SshCommand};
 use pvemcp::pve::Clock;
 use pvemcp::server::Server;
+use pvemcp::tools::Ctx;
+use pvemcp::tools::confirm::{Answer, Ask, Asking};
+use pvemcp::tools::context::Caller;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -412,6 +417,38 @@ async fn a_target_that_cannot_be_read_stops_the_call() {
     let failed = session.call(json!({"node": "pve1", "vmid": 100}), json!({})).await;
     assert_eq!(failed["structuredContent"]["code"], "confirmation_failed", "{failed}");
     assert!(scripted.received().iter().all(|request| request.verb == "GET"));
+}
+
+/// A person who always says the same, and remembers what it was asked.
+#[derive(Debug)]
+struct Says(Answer, Mutex<Vec<String>>);
+
+impl Ask for Says {
+    fn ask(&self, question: String) -> std::pin::Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
+        self.1.lock().expect("alive").push(question);
+        Box::pin(std::future::ready(self.0.clone()))
+    }
+}
+
+#[tokio::test]
+async fn what_is_run_over_ssh_is_asked_about_too() {
+    let world = World::new().await;
+    let server = world.server(everything());
+    let run = async |answer: Answer, effect: Effect| {
+        let person = Arc::new(Says(answer, Mutex::default()));
+        let caller = Caller { asking: Asking::Live(person.clone()), ..Caller::default() };
+        let place = Place::Container { node: "pve1".into(), vmid: 100 };
+        let command = SshCommand::run("a_test", place, ["reboot"], effect).expect("a command");
+        let fault = Ctx::new(server.clone(), 0, caller).ssh(command, false).await.expect_err("no node listens");
+        (fault.code, person.1.lock().expect("alive").clone())
+    };
+    let (code, asked) = run(Answer::No, Effect::Destroys).await;
+    assert_eq!(code, Code::ConfirmationDeclined);
+    assert!(asked[0].contains("named \"web\"") && asked[0].contains("reboot"), "{asked:?}");
+    let (code, asked) = run(Answer::Yes, Effect::Destroys).await;
+    assert_eq!(asked.len(), 1);
+    assert!(!matches!(code, Code::ConfirmationDeclined | Code::ConfirmationFailed), "{code:?}");
+    assert!(run(Answer::No, Effect::Changes).await.1.is_empty(), "only what cannot be taken back");
 }
 
 /// One POST to `/mcp`; the connection stays open for what the server still says.
