@@ -3,16 +3,17 @@
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
+    GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
 
-use super::{Handler, asking, completion, progress, prompts, resources};
+use super::{Handler, asking, completion, jobs, progress, prompts, resources};
 use crate::tools::Reply;
 use crate::tools::confirm::Asking;
 use crate::tools::context::Caller;
@@ -53,6 +54,10 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        let asking = asking::of(&cx, request.input_responses, request.request_state);
+        if jobs::are_known(&cx) {
+            return self.call_as_task(request.name.into_owned(), arguments, asking, cx).await;
+        }
         let (progress, forwarding) = match cx.meta.get_progress_token() {
             Some(token) => {
                 let (sender, forwarding) = progress::forward(cx.peer.clone(), token);
@@ -60,19 +65,13 @@ impl ServerHandler for Handler {
             }
             None => (None, None),
         };
-        let asking = asking::of(&cx, request.input_responses, request.request_state);
-        let caller = Caller { progress, cancel: cx.ct.clone(), asking: asking.clone() };
+        let caller = Caller { progress, cancel: cx.ct.clone(), asking: asking.clone(), waits: None };
         let reply = self.server().call(&request.name, arguments, caller).await;
         if let Some(forwarding) = forwarding {
             // Only fails when the forwarding panicked, and then there is nothing left to forward.
             let _ = forwarding.await;
         }
-        let wanted = match &asking {
-            Asking::Again(exchange) => exchange.wanted(),
-            Asking::Live(_) | Asking::Nobody => None,
-        };
-        let question = wanted.and_then(asking::question);
-        Ok(question.unwrap_or_else(|| result(reply, cx.protocol_version()).into()))
+        Ok(response(reply, &asking, &cx))
     }
 
     async fn list_resources(
@@ -150,6 +149,22 @@ impl ServerHandler for Handler {
         Some(accepted)
     }
 
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.jobs.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.jobs.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.jobs.cancel_task(&request.task_id)
+    }
+
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         self.tell(context).await;
         Ok(())
@@ -184,12 +199,12 @@ impl ServerHandler for Handler {
 /// Only what works is advertised: lists never change while the server runs.
 fn capabilities() -> ServerCapabilities {
     let base = ServerCapabilities::builder().enable_tools().enable_prompts().enable_completions();
-    base.enable_resources().enable_resources_subscribe().build()
+    base.enable_resources().enable_resources_subscribe().enable_tasks().build()
 }
 
 /// Methods of the protocol that this server answers: when one of them arrives here, its parameters are at fault.
 fn is_standard(method: &str) -> bool {
-    const ANSWERED: [&str; 14] = [
+    const ANSWERED: [&str; 17] = [
         "completion/complete",
         "initialize",
         "ping",
@@ -202,6 +217,9 @@ fn is_standard(method: &str) -> bool {
         "resources/unsubscribe",
         "server/discover",
         "subscriptions/listen",
+        "tasks/cancel",
+        "tasks/get",
+        "tasks/update",
         "tools/call",
         "tools/list",
     ];
@@ -217,8 +235,18 @@ fn page_start(cursor: &str, tools: usize) -> Result<usize, ErrorData> {
     start.ok_or_else(|| ErrorData::invalid_params("this cursor is not one of tools/list", None))
 }
 
+/// The question that a call ended with, or its result.
+pub fn response(reply: Reply, asking: &Asking, cx: &RequestContext<RoleServer>) -> CallToolResponse {
+    let wanted = match asking {
+        Asking::Again(exchange) => exchange.wanted(),
+        Asking::Live(_) | Asking::Nobody => None,
+    };
+    let question = wanted.and_then(asking::question);
+    question.unwrap_or_else(|| result(reply, cx.protocol_version()).into())
+}
+
 /// Clients older than 2025-06-18 know no structured content: they get the data as text.
-fn result(reply: Reply, version: Option<ProtocolVersion>) -> CallToolResult {
+pub fn result(reply: Reply, version: Option<ProtocolVersion>) -> CallToolResult {
     let structured = Value::Object(reply.structured);
     let knows_structured = version.is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str());
     let text = if knows_structured { reply.text } else { structured.to_string() };

@@ -6,6 +6,7 @@
 mod asking;
 mod completion;
 mod handler;
+mod jobs;
 mod listing;
 mod progress;
 pub mod prompts;
@@ -17,25 +18,33 @@ mod watch;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model;
+use rmcp::task_manager::TaskManager;
 
 use self::subscriptions::Subscriptions;
 use self::watch::Watch;
 use crate::server::Server;
 
 /// What answers MCP requests; cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Handler {
     server: Arc<Server>,
     tools: Arc<OnceLock<Vec<model::Tool>>>,
     watch: Arc<Watch>,
     subscriptions: Arc<Subscriptions>,
+    jobs: TaskManager,
+}
+
+impl std::fmt::Debug for Handler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handler").field("watch", &self.watch).finish_non_exhaustive()
+    }
 }
 
 impl Handler {
     /// A handler over a server.
     pub fn new(server: Arc<Server>) -> Handler {
         let watch = Arc::new(Watch::new(server.clusters().len()));
-        Handler { server, tools: Arc::default(), watch, subscriptions: Arc::default() }
+        Handler { server, tools: Arc::default(), watch, subscriptions: Arc::default(), jobs: TaskManager::new() }
     }
 
     /// One for another session: all is shared but what a client of the older protocol subscribed to.

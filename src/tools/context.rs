@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,8 @@ pub struct Caller {
     pub cancel: CancellationToken,
     /// How a person behind the caller can be asked.
     pub asking: Asking,
+    /// Hears that the call begins to wait for a task of Proxmox.
+    pub waits: Option<Arc<Notify>>,
 }
 
 /// One notice of progress. `done` only grows.

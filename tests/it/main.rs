@@ -14,6 +14,7 @@ mod generic;
 mod guest_config;
 mod house;
 mod http;
+mod jobs;
 mod policy;
 mod readme;
 mod redaction;
