@@ -4,6 +4,7 @@
 //! [`Stage`] is one cluster with one server in front of it; each trial has its own. [`trial`] says what must hold for
 //! every tool; `tests/trials.rs` runs it for each one by name, and the program `conformance run` for any server.
 
+pub mod cluster;
 pub mod expected;
 pub mod prerequisites;
 pub mod report;

@@ -1,10 +1,11 @@
 //! What must hold for every generated tool.
 
+use fake_pve::FakePve;
 use pve_catalog::path::{placeholder, placeholders};
-use pve_catalog::{Catalog, Gate, Method, Verb, example};
+use pve_catalog::{Catalog, Gate, Method, Verb};
 use serde_json::{Map, Value, json};
 
-use crate::prerequisites;
+use crate::{cluster, prerequisites};
 use crate::session::Called;
 use crate::stage::{Gates, Stage, StageError, Subject};
 
@@ -17,7 +18,7 @@ pub async fn of_tool(subject: &Subject, method: &Method, tool: &str) -> Result<C
     refuses_unknown_arguments(&mut stage, method, tool).await?;
     dry_run_sends_nothing(&mut stage, method, tool).await?;
     refused_when_closed(&stage, method, tool).await?;
-    smallest_call(&mut stage, method, tool).await.map_err(|error| error.to_string())
+    smallest_call(&mut stage, method, tool).await
 }
 
 /// An argument that no method takes.
@@ -38,51 +39,42 @@ pub fn opens(gates: Gates, gate: Gate, verb: Verb) -> bool {
     }
 }
 
-/// The smallest valid arguments of a method, from the catalogue's examples.
-pub fn arguments(method: &Method) -> Value {
-    Value::Object(example::smallest_call(method))
-}
-
 /// Calls the tool with its smallest arguments on a cluster where what it needs exists.
 ///
 /// # Errors
-/// When the stage breaks; the tool's own error is a result.
-pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Called, StageError> {
-    for (maker, params) in prerequisites::of(method) {
-        write(stage, maker, params).await?;
-    }
-    prepare(stage, method).await?;
+/// When what it needs cannot be made, or the stage breaks; the tool's own error is a result.
+pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Called, String> {
+    let before = prerequisites::make(&stage.fake, method)?;
+    let arguments = before.arguments(method);
+    prepare(&stage.fake, method, &arguments);
     stage.fake.forget_requests();
-    Ok(stage.session.call(tool, &arguments(method)).await?)
+    stage.session.call(tool, &Value::Object(arguments)).await.map_err(|error| error.to_string())
 }
 
-/// Makes the objects on which a method acts, with the smallest calls that create them, through the same server. What exists
-/// already stays; what cannot be made shows in the call itself.
-async fn prepare(stage: &mut Stage, method: &Method) -> Result<(), StageError> {
-    let creates = method.verb == Verb::Post;
+/// Makes the objects on which a method acts, with the smallest calls that create them. What exists already stays; what
+/// cannot be made shows in the call itself.
+fn prepare(fake: &FakePve, method: &Method, values: &Map<String, Value>) {
+    let catalog = Catalog::embedded();
     for template in items_on_the_way(method.path) {
-        // A POST on the item itself may be what creates it.
-        if template == method.path && creates {
-            continue;
-        }
-        if exists(stage, &template, method).await? {
-            continue;
-        }
         let parent = template.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let maker = [parent, template.as_str()].into_iter().find_map(|path| Catalog::embedded().get(Verb::Post, path));
+        let in_parent = catalog.get(Verb::Post, parent);
+        // The method itself may be what creates it.
+        let creates = template == method.path && method.verb == Verb::Post && in_parent.is_none();
+        if creates || exists(fake, &template, values) {
+            continue;
+        }
+        let maker = in_parent.or_else(|| catalog.get(Verb::Post, &template));
         if let Some(maker) = maker.filter(|maker| maker.key() != method.key()) {
-            let mut params = example::smallest_call(maker);
-            let values: Map<String, Value> = example::smallest_call(method);
+            let mut params = prerequisites::arguments(maker);
             // The object must get the very name by which the method calls it.
             for name in placeholders(&template) {
                 if let (Some(value), true) = (values.get(name), params.contains_key(name)) {
                     params.insert(name.into(), value.clone());
                 }
             }
-            write(stage, maker, params).await?;
+            let _ = cluster::call(fake, maker, params);
         }
     }
-    Ok(())
 }
 
 /// `/pools/{poolid}` of `/pools/{poolid}/x`, and so on, without nodes: they are there.
@@ -92,39 +84,20 @@ fn items_on_the_way(path: &str) -> Vec<String> {
     ends.map(|at| segments[..=at].join("/")).collect()
 }
 
-async fn exists(stage: &mut Stage, template: &str, of: &Method) -> Result<bool, StageError> {
-    let Some(read) = Catalog::embedded().get(Verb::Get, template) else { return Ok(false) };
-    let values = example::smallest_call(of);
-    let mut params = example::smallest_call(read);
+fn exists(fake: &FakePve, template: &str, values: &Map<String, Value>) -> bool {
+    let Some(read) = Catalog::embedded().get(Verb::Get, template) else { return false };
+    let mut params = prerequisites::arguments(read);
     for name in placeholders(template) {
         if let Some(value) = values.get(name) {
             params.insert(name.into(), value.clone());
         }
     }
-    let (path, params) = split(template, params);
-    let called = stage.session.call("pve_api_read", &json!({"path": path, "params": params})).await?;
-    let empty = called.structured["data"].as_array().is_some_and(Vec::is_empty);
-    Ok(!called.is_error && !empty)
+    cluster::call(fake, read, params).is_ok_and(|data| !data.as_array().is_some_and(Vec::is_empty))
 }
 
-async fn write(stage: &mut Stage, method: &Method, params: Map<String, Value>) -> Result<Called, StageError> {
-    let (path, params) = split(method.path, params);
-    let arguments = json!({"method": method.verb.word(), "path": path, "params": params});
-    Ok(stage.session.call("pve_api_write", &arguments).await?)
-}
-
-/// A path with its values, and what is left as parameters.
-pub fn split(template: &str, mut params: Map<String, Value>) -> (String, Map<String, Value>) {
-    let segments = template.split('/').map(|segment| match placeholder(segment) {
-        Some(name) => params.shift_remove(name).map(|value| text(&value)).unwrap_or_default(),
-        None => segment.to_string(),
-    });
-    let path = segments.collect::<Vec<_>>().join("/");
-    (path, params)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+/// The smallest valid arguments of a method, before anything was made for it.
+fn arguments(method: &Method) -> Value {
+    Value::Object(prerequisites::arguments(method))
 }
 
 /// With the gate closed, neither the tool nor the generic ones may reach the cluster.
@@ -141,7 +114,7 @@ pub async fn refused_when_closed(stage: &Stage, method: &Method, tool: &str) -> 
     let mut session = stage.second(closed).await.map_err(told)?;
     let called = session.call(tool, &arguments(method)).await.map_err(|error| error.to_string())?;
     must_be_closed(tool, &called)?;
-    let (path, params) = split(method.path, example::smallest_call(method));
+    let (path, params) = cluster::split(method.path, prerequisites::arguments(method));
     let (generic, arguments) = match method.verb {
         Verb::Get => ("pve_api_read", json!({"path": path, "params": params})),
         verb => ("pve_api_write", json!({"method": verb.word(), "path": path, "params": params})),

@@ -1,5 +1,7 @@
 //! Worlds to start from, as data: built-in ones by name, and small ones for tests put together step by step.
 
+mod built_in;
+
 use serde_json::{Value, json};
 
 use crate::Error;
@@ -7,6 +9,9 @@ use crate::world::access::Access;
 use crate::world::{Guest, GuestKind, Node, Random, Server, Storage, Volume, World};
 
 const GIB: u64 = 1 << 30;
+
+/// The names of the built-in scenarios.
+pub const NAMES: [&str; 6] = ["ceph", "ceph-installed", "cluster", "empty", "ha-groups", "neighbours"];
 
 /// A world to start from.
 #[derive(Clone, Debug)]
@@ -16,15 +21,19 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A built-in scenario: `cluster` or `empty`.
+    /// A built-in scenario by its name, one of [`NAMES`].
     ///
     /// # Errors
     /// [`Error::Scenario`] names the known ones.
     pub fn named(name: &str) -> Result<Scenario, Error> {
         match name {
+            "ceph" => Ok(Scenario::ceph()),
+            "ceph-installed" => Ok(Scenario::cluster().ceph_installed()),
             "cluster" => Ok(Scenario::cluster()),
             "empty" => Ok(Scenario::empty()),
-            _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are cluster and empty"))),
+            "ha-groups" => Ok(Scenario::ha_groups()),
+            "neighbours" => Ok(Scenario::neighbours()),
+            _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are {}", NAMES.join(", ")))),
         }
     }
 
