@@ -86,6 +86,7 @@ pub fn make(fake: &FakePve, method: &Method) -> Result<Before, String> {
         let maker = named(key);
         let mut all = example::smallest_call(maker);
         all.extend(before.filled(params));
+        all.retain(|_, value| !value.is_null());
         before.last = cluster::call(fake, maker, all).map_err(|error| format!("before it, {key}: {error}"))?;
     }
     Ok(before)
@@ -103,19 +104,16 @@ impl Before {
     }
 
     fn filled(&self, params: &Map<String, Value>) -> Map<String, Value> {
-        params.iter().map(|(name, value)| (name.clone(), self.fill(value))).collect()
+        params.iter().filter_map(|(name, value)| Some((name.clone(), self.fill(value)?))).collect()
     }
 
-    /// A whole value `{data.pid}` keeps its type; `""` takes the parameter away.
-    fn fill(&self, value: &Value) -> Value {
-        let Value::String(text) = value else { return value.clone() };
-        let Some(inner) = text.strip_prefix("{data").and_then(|rest| rest.strip_suffix('}')) else {
-            return if text.is_empty() { Value::Null } else { value.clone() };
-        };
-        match self.last.pointer(&inner.replace('.', "/")) {
-            Some(found) => found.clone(),
-            // Before the calls were made: anything that is there.
-            None => Value::from("1"),
+    /// `{data.pid}` keeps its type, and is not there before the calls were made; `""` takes the parameter away.
+    fn fill(&self, value: &Value) -> Option<Value> {
+        let Value::String(text) = value else { return Some(value.clone()) };
+        match text.strip_prefix("{data").and_then(|rest| rest.strip_suffix('}')) {
+            Some(inner) => self.last.pointer(&inner.replace('.', "/")).filter(|found| !found.is_null()).cloned(),
+            None if text.is_empty() => Some(Value::Null),
+            None => Some(value.clone()),
         }
     }
 }

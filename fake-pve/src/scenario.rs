@@ -11,7 +11,8 @@ use crate::world::{Guest, GuestKind, Node, Random, Server, Storage, Volume, Worl
 const GIB: u64 = 1 << 30;
 
 /// The names of the built-in scenarios.
-pub const NAMES: [&str; 6] = ["ceph", "ceph-installed", "cluster", "empty", "ha-groups", "neighbours"];
+pub const NAMES: [&str; 8] =
+    ["ceph", "ceph-installed", "cluster", "empty", "ha-groups", "neighbours", "newcomer", "second-factor"];
 
 /// A world to start from.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ impl Scenario {
             "empty" => Ok(Scenario::empty()),
             "ha-groups" => Ok(Scenario::ha_groups()),
             "neighbours" => Ok(Scenario::neighbours()),
+            "newcomer" => Ok(Scenario::newcomer()),
+            "second-factor" => Ok(Scenario::second_factor()),
             _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are {}", NAMES.join(", ")))),
         }
     }
@@ -295,5 +298,6 @@ fn nas() -> Server {
         targets: vec!["iqn.2003-01.com.example.nas:pve".into()],
         datastores: named("store1", "backups of the cluster"),
         size: 2048 * GIB,
+        ..Server::default()
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{GIB, Scenario, object};
 use crate::world::access::Directory;
 use crate::world::ceph::{CephConfig, CephDaemon, CephOsd};
-use crate::world::{Storage, WebFile};
+use crate::world::{Elsewhere, Server, Storage, WebFile};
 
 impl Scenario {
     /// [`Scenario::cluster`] with Ceph: a third node `pve3`, a monitor on each node, a manager, a metadata server on
@@ -73,7 +73,7 @@ impl Scenario {
     }
 
     /// [`Scenario::cluster`] with more around it: the directory of a realm `ldap1` with the user `ann` and the group
-    /// `staff`, and the identity provider `https://sso.example.com`.
+    /// `staff`, the identity provider `https://sso.example.com`, and another cluster at 192.0.2.30 that takes guests.
     pub fn neighbours() -> Scenario {
         let mut scenario = Scenario::cluster();
         let users = [("ann".to_string(), object(json!({"firstname": "Ann", "email": "ann@example.com"})))];
@@ -82,6 +82,32 @@ impl Scenario {
         scenario.world.access.directories.insert("ldap1".into(), directory);
         let about = "https://sso.example.com/.well-known/openid-configuration";
         scenario.world.web.insert(about.into(), WebFile { size: 1024, ..WebFile::default() });
+        scenario.elsewhere("192.0.2.30")
+    }
+
+    /// [`Scenario::empty`] beside a cluster that it may join, at 192.0.2.12.
+    pub fn newcomer() -> Scenario {
+        Scenario::empty().elsewhere("192.0.2.12")
+    }
+
+    /// [`Scenario::cluster`] where `reader@pve` has an authenticator, the entry `phone`.
+    pub fn second_factor() -> Scenario {
+        let mut scenario = Scenario::cluster();
+        let entry = json!({
+            "id": "phone", "type": "totp", "description": "phone", "created": 1_700_000_000,
+            "secret": "otpauth://totp/pve:reader?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=pve&digits=6&period=30",
+        });
+        scenario.world.access.tfa.insert("reader@pve".into(), vec![object(entry)]);
+        if let Some(user) = scenario.world.access.config.users.get_mut("reader@pve") {
+            user.keys = Some("x".into());
+        }
         scenario
+    }
+
+    /// Lets the node `far1` of another cluster answer at an address.
+    fn elsewhere(mut self, address: &str) -> Scenario {
+        let cluster = Elsewhere { name: "elsewhere".into(), node: "far1".into(), ..Elsewhere::default() };
+        self.world.servers.insert(address.into(), Server { cluster: Some(cluster), ..Server::default() });
+        self
     }
 }
