@@ -1,19 +1,29 @@
 //! What must hold for every generated tool.
 
-use fake_pve::FakePve;
+use fake_pve::{Entry, FakePve, World};
 use pve_catalog::path::{placeholder, placeholders};
 use pve_catalog::{Catalog, Gate, Method, Verb};
 use serde_json::{Map, Value, json};
 
+use crate::effect::{self, Kind, Watch};
 use crate::{cluster, prerequisites};
 use crate::session::Called;
 use crate::stage::{Gates, Stage, StageError, Subject};
 
-/// Everything that must hold for one tool, apart from whether its smallest call succeeds: that is the answer.
+/// How a tool's smallest call went.
+pub struct Outcome {
+    /// What it answered.
+    pub called: Called,
+    /// What shows that a write which succeeded was done.
+    pub effect: Option<Kind>,
+}
+
+/// Everything that must hold for one tool, apart from whether its smallest call succeeds: that is the answer. When it
+/// does, what it did to the world must hold too.
 ///
 /// # Errors
 /// What does not hold.
-pub async fn of_tool(subject: &Subject, method: &Method, tool: &str) -> Result<Called, String> {
+pub async fn of_tool(subject: &Subject, method: &Method, tool: &str) -> Result<Outcome, String> {
     let mut stage = Stage::for_method(subject, method).await.map_err(|error| error.to_string())?;
     refuses_unknown_arguments(&mut stage, method, tool).await?;
     dry_run_sends_nothing(&mut stage, method, tool).await?;
@@ -43,12 +53,45 @@ pub fn opens(gates: Gates, gate: Gate, verb: Verb) -> bool {
 ///
 /// # Errors
 /// When what it needs cannot be made, or the stage breaks; the tool's own error is a result.
-pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Called, String> {
-    let before = prerequisites::make(&stage.fake, method)?;
-    let arguments = before.arguments(method);
+pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Outcome, String> {
+    let made = prerequisites::make(&stage.fake, method)?;
+    let arguments = made.arguments(method);
     prepare(&stage.fake, method, &arguments);
+    let before = effect::before(&stage.fake, method, &arguments);
     stage.fake.forget_requests();
-    stage.session.call(tool, &Value::Object(arguments)).await.map_err(|error| error.to_string())
+    let called = stage.session.call(tool, &Value::Object(arguments.clone())).await;
+    let called = called.map_err(|error| error.to_string())?;
+    if called.is_error {
+        return Ok(Outcome { called, effect: None });
+    }
+    one_request(&stage.fake, method, &arguments)?;
+    if method.verb == Verb::Get {
+        return Ok(Outcome { called, effect: None });
+    }
+    if let Some(upid) = called.structured["upid"].as_str() {
+        cluster::ended(&stage.fake, upid)?;
+    }
+    let effect = effect::judge(&stage.fake, method, &arguments, &called.structured["data"], &before)?;
+    Ok(Outcome { called, effect: Some(effect) })
+}
+
+/// The cluster saw the one request of a write, as the arguments say it, and nothing else that changes something; of a read,
+/// nothing that changes something.
+fn one_request(fake: &FakePve, method: &Method, arguments: &Map<String, Value>) -> Result<(), String> {
+    let requests = fake.requests();
+    let login = |entry: &&Entry| entry.path != "/access/ticket" || method.path == "/access/ticket";
+    let writes: Vec<&Entry> = requests.iter().filter(login).filter(|entry| entry.verb != "GET").collect();
+    let (path, _) = cluster::split(method.path, arguments.clone());
+    match (method.verb, writes.as_slice()) {
+        (Verb::Get, []) => Ok(()),
+        (verb, [only]) if verb != Verb::Get && only.verb == verb.word() && only.path == path => {
+            effect::sent(arguments, &only.params)
+        }
+        (_, writes) => {
+            let lines: Vec<String> = writes.iter().map(|entry| format!("{} {}", entry.verb, entry.path)).collect();
+            Err(format!("{} {path} was called, and the cluster saw {lines:?}", method.verb))
+        }
+    }
 }
 
 /// Makes the objects on which a method acts, with the smallest calls that create them. What exists already stays; what
@@ -110,6 +153,7 @@ pub async fn refused_when_closed(stage: &Stage, method: &Method, tool: &str) -> 
         return Ok(());
     }
     stage.take_requests();
+    let world = stage.fake.world(|world| world.clone());
     let told = |error: StageError| error.to_string();
     let mut session = stage.second(closed).await.map_err(told)?;
     let called = session.call(tool, &arguments(method)).await.map_err(|error| error.to_string())?;
@@ -122,7 +166,7 @@ pub async fn refused_when_closed(stage: &Stage, method: &Method, tool: &str) -> 
     let called = session.call(generic, &arguments).await.map_err(|error| error.to_string())?;
     must_be_closed(generic, &called)?;
     match stage.take_requests() {
-        requests if requests.is_empty() => Ok(()),
+        requests if requests.is_empty() => unchanged(stage, &world),
         requests => Err(format!("closed, and yet the cluster saw {requests:?}")),
     }
 }
@@ -165,6 +209,7 @@ pub async fn dry_run_sends_nothing(stage: &mut Stage, method: &Method, tool: &st
         return Ok(());
     }
     stage.take_requests();
+    let world = stage.fake.world(|world| world.clone());
     let mut arguments = arguments(method);
     arguments["dry_run"] = json!(true);
     let called = stage.session.call(tool, &arguments).await.map_err(|error| error.to_string())?;
@@ -176,7 +221,15 @@ pub async fn dry_run_sends_nothing(stage: &mut Stage, method: &Method, tool: &st
     let own = |line: &String| line.starts_with("GET ") || line == "POST /access/ticket";
     let writes: Vec<String> = stage.take_requests().into_iter().filter(|line| !own(line)).collect();
     match writes.is_empty() {
-        true => Ok(()),
+        true => unchanged(stage, &world),
         false => Err(format!("a dry run, and yet the cluster saw {writes:?}")),
+    }
+}
+
+/// The world is what it was.
+fn unchanged(stage: &Stage, before: &World) -> Result<(), String> {
+    match effect::changes(before, &stage.fake.world(|world| world.clone()), Watch::All) {
+        changed if changed.is_empty() => Ok(()),
+        changed => Err(format!("nothing was to be done, and yet {changed:?} of the world changed")),
     }
 }
