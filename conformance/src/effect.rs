@@ -115,7 +115,7 @@ impl Places {
             (other.verb == Verb::Get && parent == method.path).then(|| placeholder(name)).flatten()
         });
         let (template, list) = match (method.verb, last, beneath) {
-            (Verb::Post, None, Some(name)) => (format!("{}/{{{name}}}", method.path), Some(method.path.to_string())),
+            (Verb::Post, _, Some(name)) => (format!("{}/{{{name}}}", method.path), Some(method.path.to_string())),
             (_, Some(_), _) => {
                 let parent = method.path.rsplit_once('/').map(|(parent, _)| parent.to_string());
                 (method.path.to_string(), parent)
@@ -123,7 +123,8 @@ impl Places {
             _ if method.verb == Verb::Post => (String::new(), Some(method.path.to_string())),
             _ => (method.path.to_string(), None),
         };
-        let names: Vec<String> = placeholders(&template).map(str::to_string).collect();
+        let names: Vec<String> =
+            [method.path, &template].into_iter().flat_map(placeholders).map(str::to_string).collect();
         let known = names.iter().all(|name| arguments.contains_key(name));
         let key = template.rsplit('/').next().and_then(placeholder).and_then(|name| arguments.get(name));
         Places {

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use fake_pve::{FakePve, Scenario};
+use pve_catalog::verify::parameter_names;
 use pve_catalog::{Catalog, Method, Verb, example};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
-    /// A path template, or the beginning of one and `*`.
+    /// A path template, or the beginning of one and `*`. Some method has it.
     path: String,
     /// Empty is every verb.
     #[serde(default)]
@@ -37,6 +38,9 @@ struct Row {
 static FILE: LazyLock<File> = LazyLock::new(|| {
     toml::from_str(include_str!("../prerequisites.toml")).expect("prerequisites.toml has the form it says")
 });
+
+/// Parameters of objects that only say something about them.
+const NOTES: [&str; 3] = ["comment", "description", "comments"];
 
 /// What the calls before found out, for the arguments.
 #[derive(Debug, Default)]
@@ -84,7 +88,7 @@ pub fn make(fake: &FakePve, method: &Method) -> Result<Before, String> {
     let own = method.key();
     for (key, params) in rows(method).flat_map(|row| &row.before).filter(|(key, _)| *key != own) {
         let maker = named(key);
-        let mut all = example::smallest_call(maker);
+        let mut all = arguments(maker);
         all.extend(before.filled(params));
         all.retain(|_, value| !value.is_null());
         before.last = cluster::call(fake, maker, all).map_err(|error| format!("before it, {key}: {error}"))?;
@@ -98,6 +102,12 @@ impl Before {
         let mut arguments = example::smallest_call(method);
         for row in rows(method) {
             arguments.extend(self.filled(&row.arguments));
+        }
+        // A change of nothing shows nothing.
+        let known = parameter_names(method.parameters());
+        let told = NOTES.iter().find(|name| method.verb == Verb::Put && known.contains(name));
+        if let Some(name) = told {
+            arguments.entry(*name).or_insert_with(|| "made by a trial".into());
         }
         arguments.retain(|_, value| !value.is_null());
         arguments
@@ -116,6 +126,13 @@ impl Before {
             None => Some(value.clone()),
         }
     }
+}
+
+/// Paths that no method has any more.
+pub fn stale() -> Vec<&'static str> {
+    let methods = Catalog::embedded().methods();
+    let unused = FILE.at.iter().filter(|row| !methods.iter().any(|method| row.fits(method)));
+    unused.map(|row| row.path.as_str()).collect()
 }
 
 fn named(key: &str) -> &'static Method {

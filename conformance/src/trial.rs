@@ -6,9 +6,9 @@ use pve_catalog::{Catalog, Gate, Method, Verb};
 use serde_json::{Map, Value, json};
 
 use crate::effect::{self, Kind, Watch};
-use crate::{cluster, prerequisites};
 use crate::session::Called;
 use crate::stage::{Gates, Stage, StageError, Subject};
+use crate::{cluster, prerequisites};
 
 /// How a tool's smallest call went.
 pub struct Outcome {

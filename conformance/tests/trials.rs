@@ -5,9 +5,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use conformance::effect::Kind;
+use conformance::effect::{self, Kind};
 use conformance::report::effects;
-use conformance::{Gates, Stage, Subject, expected, trial};
+use conformance::{Gates, Stage, Subject, expected, prerequisites, trial};
 use libtest_mimic::{Arguments, Failed, Trial};
 use pve_catalog::{Catalog, Method};
 
@@ -33,6 +33,13 @@ fn main() -> ExitCode {
     trials.push(Trial::test("the list not-modelled names tools that exist", move || match stale.is_empty() {
         true => Ok(()),
         false => Err(Failed::from(format!("there are no such tools: {stale:?}"))),
+    }));
+    let methods: Vec<String> = Catalog::embedded().methods().iter().map(Method::key).collect();
+    let mut stale: Vec<&str> = prerequisites::stale();
+    stale.extend(effect::in_table().filter(|key| !methods.iter().any(|method| method == key)));
+    trials.push(Trial::test("the tables name methods that exist", move || match stale.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::from(format!("there are no such methods: {stale:?}"))),
     }));
     let conclusion = libtest_mimic::run(&arguments, trials);
     let kinds = EFFECTS.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -79,14 +79,9 @@ fn call(shared: &Shared, authid: Option<&str>, verb: &str, path: &str, params: M
     let (level, answer) = engine::call(shared, verb, path, params, authid);
     let level = Some(level);
     match answer {
-        Ok(data) => Told {
-            status: 200,
-            data: data.value,
-            total: data.total,
-            changes: data.changes,
-            level,
-            ..Told::default()
-        },
+        Ok(data) => {
+            Told { status: 200, data: data.value, total: data.total, changes: data.changes, level, ..Told::default() }
+        }
         Err(failure) => Told {
             status: failure.status,
             message: Some(failure.message),

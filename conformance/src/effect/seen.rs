@@ -29,7 +29,8 @@ pub fn all(
 /// What arrived instead.
 pub fn sent(arguments: &Map<String, Value>, arrived: &Map<String, Value>) -> Result<(), String> {
     let lost = arguments.iter().filter(|(name, given)| !arrived.get(*name).is_some_and(|value| same(given, value)));
-    let lost: Vec<String> = lost.map(|(name, given)| format!("{name} = {given} arrived as {:?}", arrived.get(name))).collect();
+    let lost: Vec<String> =
+        lost.map(|(name, given)| format!("{name} = {given} arrived as {:?}", arrived.get(name))).collect();
     let added = arrived.keys().filter(|name| !arguments.contains_key(*name) && *name != "digest");
     let added: Vec<String> = added.map(|name| format!("{name} = {} was added", arrived[name])).collect();
     if lost.is_empty() && added.is_empty() { Ok(()) } else { Err([lost, added].concat().join(", ")) }

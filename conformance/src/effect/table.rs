@@ -85,7 +85,9 @@ impl Row {
         }
         self.reason.as_ref().map(|reason| match changed() {
             changed if changed.is_empty() => Ok(Kind::Explained),
-            changed => Err(format!("effects.toml says that the world shows nothing ({reason}), but {changed:?} changed")),
+            changed => {
+                Err(format!("effects.toml says that the world shows nothing ({reason}), but {changed:?} changed"))
+            }
         })
     }
 

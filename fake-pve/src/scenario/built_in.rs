@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{GIB, Scenario, object};
-use crate::world::access::Directory;
+use crate::world::access::{Directory, TfaLock};
 use crate::world::ceph::{CephConfig, CephDaemon, CephOsd};
 use crate::world::{Elsewhere, Server, Storage, WebFile};
 
@@ -90,7 +90,7 @@ impl Scenario {
         Scenario::empty().elsewhere("192.0.2.12")
     }
 
-    /// [`Scenario::cluster`] where `reader@pve` has an authenticator, the entry `phone`.
+    /// [`Scenario::cluster`] where `reader@pve` has an authenticator, the entry `phone`, locked after too many wrong codes.
     pub fn second_factor() -> Scenario {
         let mut scenario = Scenario::cluster();
         let entry = json!({
@@ -98,6 +98,8 @@ impl Scenario {
             "secret": "otpauth://totp/pve:reader?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=pve&digits=6&period=30",
         });
         scenario.world.access.tfa.insert("reader@pve".into(), vec![object(entry)]);
+        let lock = TfaLock { totp_locked: true, ..TfaLock::default() };
+        scenario.world.access.tfa_locks.insert("reader@pve".into(), lock);
         if let Some(user) = scenario.world.access.config.users.get_mut("reader@pve") {
             user.keys = Some("x".into());
         }

@@ -8,12 +8,8 @@ use crate::generic::collection::stored;
 use crate::world::ha::{GROUPS, RESOURCES};
 use crate::world::section_type::{SectionType, forget_empty};
 
-const GROUP: SectionType = SectionType {
-    name: "group",
-    required: &["nodes"],
-    optional: &["comment", "nofailback", "restricted"],
-    fixed: &[],
-};
+const GROUP: SectionType =
+    SectionType { name: "group", required: &["nodes"], optional: &["comment", "nofailback", "restricted"], fixed: &[] };
 
 /// `GET /cluster/ha/groups`.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {

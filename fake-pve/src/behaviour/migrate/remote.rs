@@ -7,8 +7,8 @@ use pve_catalog::verify::parameter;
 use serde_json::Value;
 
 use super::condition;
-use crate::behaviour::status::{Target, quorate};
 use crate::behaviour::guest::destroy::destroy;
+use crate::behaviour::status::{Target, quorate};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::world::{GuestKind, ha, power};
 
@@ -49,7 +49,8 @@ pub(crate) fn remote(call: &mut Call<'_>) -> Answer {
     if there.guests.contains_key(&newid) {
         return Err(Failure::die(format!("Guest with ID '{newid}' already exists on remote cluster")));
     }
-    let (delete, worker) = (params.is_on("delete"), if target.kind == GuestKind::Vm { "qmigrate" } else { "vzmigrate" });
+    let (delete, worker) =
+        (params.is_on("delete"), if target.kind == GuestKind::Vm { "qmigrate" } else { "vzmigrate" });
     let line = format!("remote: started tunnel worker on node '{}' ({host})", there.node);
     let vmid = target.vmid;
     let task = target.task(&call.authid, worker, worker).lasts(Duration::from_secs(30)).line(line);
