@@ -40,7 +40,7 @@ impl Direct {
     /// A cluster that begins with this world. No user or token is added.
     pub fn new(mut world: World) -> Direct {
         let clock = Clock::new(Mode::Manual, 0.0);
-        crate::times(&mut world, clock.now());
+        crate::scenario::moments::settle(&mut world, clock.now());
         let (workers, journal, faults) = Default::default();
         Direct { shared: Shared::new(State { world, clock, workers, journal, faults }, String::new(), "") }
     }

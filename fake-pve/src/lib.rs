@@ -47,6 +47,7 @@ use tokio::task::JoinHandle;
 
 pub use clock::Mode;
 pub use direct::{Direct, Told};
+pub use fault::{Effect, Fault, FaultId};
 pub use import_etc::{Imported, import_etc};
 pub use journal::{Entry, Level};
 pub use scenario::Scenario;
@@ -205,27 +206,7 @@ impl Builder {
 fn ready(world: &mut World, credentials: &Credentials, now: i64) {
     world.access.add_user("root@pam", &credentials.password);
     world.access.add_token(&format!("root@pam!{}", credentials.token_name), &credentials.token_secret, false);
-    times(world, now);
-}
-
-/// Gives times to what has none: nodes booted ten days ago, guests a day ago.
-fn times(world: &mut World, now: i64) {
-    for node in world.nodes.values_mut() {
-        node.booted.get_or_insert(now - 10 * 86_400);
-    }
-    for guest in world.guests.values_mut() {
-        if guest.runs() && guest.started.is_none_or(|started| started == 0) {
-            guest.started = Some(now - 86_400);
-        }
-        if guest.created == 0 {
-            guest.created = now - 30 * 86_400;
-        }
-    }
-    for volume in world.volumes.values_mut().flat_map(|volumes| volumes.values_mut()) {
-        if volume.ctime == 0 {
-            volume.ctime = now - 30 * 86_400;
-        }
-    }
+    scenario::moments::settle(world, now);
 }
 
 /// A running cluster. It stops, with all its connections, when this is dropped.
@@ -300,6 +281,39 @@ impl FakePve {
     pub fn advance(&self, by: Duration) {
         self.shared.lock().clock.advance(by);
         drop(self.shared.lock());
+    }
+
+    /// Sets a fault: it strikes until it is spent or cleared. One that is a condition of the cluster (a node that is
+    /// offline, a locked guest) is in force when this returns.
+    ///
+    /// # Panics
+    /// When it names a node, guest or storage that is not there.
+    pub fn fault(&self, fault: Fault) -> FaultId {
+        let mut guard = self.shared.lock();
+        let State { world, faults, .. } = &mut *guard;
+        match faults.set(world, fault) {
+            Ok(id) => id,
+            Err(error) => panic!("the fault cannot be set: {error}"),
+        }
+    }
+
+    /// Clears a fault; `false` when it was spent already.
+    pub fn clear_fault(&self, id: FaultId) -> bool {
+        let mut guard = self.shared.lock();
+        let State { world, faults, .. } = &mut *guard;
+        faults.clear(world, id)
+    }
+
+    /// Clears every fault.
+    pub fn clear_faults(&self) {
+        let mut guard = self.shared.lock();
+        let State { world, faults, .. } = &mut *guard;
+        faults.clear_all(world);
+    }
+
+    /// The faults that are set, oldest first, with the number of times that they still strike.
+    pub fn faults(&self) -> Vec<(FaultId, Fault)> {
+        self.shared.lock().faults.list().map(|(id, fault)| (id, fault.clone())).collect()
     }
 
     /// The requests so far, oldest first (the last 10,000).

@@ -1,8 +1,12 @@
 //! Worlds to start from, as data: built-in ones by name, and small ones for tests put together step by step.
 
 mod built_in;
+pub(crate) mod moments;
+mod troubled;
 
 use serde_json::{Value, json};
+
+pub use troubled::TROUBLES;
 
 use crate::Error;
 use crate::world::access::Access;
@@ -11,8 +15,18 @@ use crate::world::{Guest, GuestKind, Node, Random, Server, Storage, Volume, Worl
 const GIB: u64 = 1 << 30;
 
 /// The names of the built-in scenarios.
-pub const NAMES: [&str; 8] =
-    ["ceph", "ceph-installed", "cluster", "empty", "ha-groups", "neighbours", "newcomer", "second-factor"];
+pub const NAMES: [&str; 10] = [
+    "ceph",
+    "ceph-installed",
+    "cluster",
+    "empty",
+    "ha-groups",
+    "healthy",
+    "neighbours",
+    "newcomer",
+    "second-factor",
+    "troubled",
+];
 
 /// A world to start from.
 #[derive(Clone, Debug)]
@@ -33,9 +47,11 @@ impl Scenario {
             "cluster" => Ok(Scenario::cluster()),
             "empty" => Ok(Scenario::empty()),
             "ha-groups" => Ok(Scenario::ha_groups()),
+            "healthy" => Ok(Scenario::healthy()),
             "neighbours" => Ok(Scenario::neighbours()),
             "newcomer" => Ok(Scenario::newcomer()),
             "second-factor" => Ok(Scenario::second_factor()),
+            "troubled" => Ok(Scenario::troubled()),
             _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are {}", NAMES.join(", ")))),
         }
     }
@@ -97,7 +113,7 @@ impl Scenario {
             .ct(200, "pve1", json!({"hostname": "dns", "memory": 512, "cores": 1}))
             .ct(201, "pve2", json!({"hostname": "build", "memory": 1024, "cores": 2}))
             .running(100)
-            .running(200)
+            .running(201)
             .template(9000)
             .user("reader@pve", "reader-secret", "/", "PVEAuditor");
         let access = &mut scenario.world.access;

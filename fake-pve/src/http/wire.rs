@@ -38,6 +38,9 @@ pub(super) fn bytes(mut reply: Reply, wire: &Wire) -> Vec<u8> {
         reply = Reply { closes: true, date: reply.date, ..Reply::bare(400, "Bad Request") };
         return bytes(reply, wire);
     }
+    if reply.status == 101 {
+        return switching(&reply, wire);
+    }
     let packed = pack(&mut reply, wire);
     let date = date(reply.date);
     let mut fields: Vec<(&str, String)> = vec![
@@ -69,6 +72,12 @@ pub(super) fn bytes(mut reply: Reply, wire: &Wire) -> Vec<u8> {
     out.extend(b"\r\n");
     out.extend(reply.body);
     out
+}
+
+/// A connection that becomes a socket has the fields of that, and no others.
+fn switching(reply: &Reply, wire: &Wire) -> Vec<u8> {
+    let fields = reply.headers.iter().map(|(name, value)| format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
+    format!("{} {} {}\r\n{}\r\n", wire.version, reply.status, reply.reason, fields.collect::<String>()).into_bytes()
 }
 
 /// Packs a long body, unless it came packed; the method.

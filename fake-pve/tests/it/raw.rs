@@ -67,6 +67,17 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Sends bytes and reads all that comes until the other side ends.
+    pub async fn say(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let _cut = self.0.write_all(bytes).await;
+        let _cut = self.0.flush().await;
+        let mut received = Vec::new();
+        let _cut = self.0.read_to_end(&mut received).await;
+        received
+    }
+}
+
 /// An empty one while the head is not whole.
 pub fn parse(bytes: &[u8]) -> Reply {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Reply::default() };
