@@ -59,7 +59,7 @@ async fn questions_find_their_methods() {
 async fn questions_that_the_ranking_has_not_seen_find_theirs() {
     let found = ask(include_str!("data/questions-held-out.tsv"), str::to_string).await;
     println!("{}", found.figures());
-    assert!(found.in_three * 100 >= found.all * 88, "{}", found.figures());
+    assert!(found.in_three * 100 >= found.all * 85, "{}", found.figures());
 }
 
 /// Two letters of the longest word in the wrong order.
@@ -77,5 +77,5 @@ async fn slips_of_the_finger_are_forgiven() {
     assert_eq!(with_a_slip("list backup jobs"), "list bakcup jobs");
     let found = ask(include_str!("data/questions.tsv"), with_a_slip).await;
     println!("{}", found.figures());
-    assert!(found.in_three * 100 >= found.all * 88, "{}", found.figures());
+    assert!(found.in_three * 100 >= found.all * 90, "{}", found.figures());
 }
