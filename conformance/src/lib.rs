@@ -5,6 +5,8 @@
 //! every tool; `tests/trials.rs` runs it for each one by name, and the program `conformance run` for any server.
 
 pub mod clients;
+pub mod cluster;
+pub mod effect;
 pub mod expected;
 pub mod prerequisites;
 pub mod report;

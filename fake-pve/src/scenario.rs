@@ -1,5 +1,6 @@
 //! Worlds to start from, as data: built-in ones by name, and small ones for tests put together step by step.
 
+mod built_in;
 pub(crate) mod moments;
 mod troubled;
 
@@ -13,6 +14,20 @@ use crate::world::{Guest, GuestKind, Node, Random, Server, Storage, Volume, Worl
 
 const GIB: u64 = 1 << 30;
 
+/// The names of the built-in scenarios.
+pub const NAMES: [&str; 10] = [
+    "ceph",
+    "ceph-installed",
+    "cluster",
+    "empty",
+    "ha-groups",
+    "healthy",
+    "neighbours",
+    "newcomer",
+    "second-factor",
+    "troubled",
+];
+
 /// A world to start from.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -21,19 +36,23 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A built-in scenario: `cluster`, `empty`, `healthy` or `troubled`.
+    /// A built-in scenario by its name, one of [`NAMES`].
     ///
     /// # Errors
     /// [`Error::Scenario`] names the known ones.
     pub fn named(name: &str) -> Result<Scenario, Error> {
         match name {
+            "ceph" => Ok(Scenario::ceph()),
+            "ceph-installed" => Ok(Scenario::cluster().ceph_installed()),
             "cluster" => Ok(Scenario::cluster()),
             "empty" => Ok(Scenario::empty()),
+            "ha-groups" => Ok(Scenario::ha_groups()),
             "healthy" => Ok(Scenario::healthy()),
+            "neighbours" => Ok(Scenario::neighbours()),
+            "newcomer" => Ok(Scenario::newcomer()),
+            "second-factor" => Ok(Scenario::second_factor()),
             "troubled" => Ok(Scenario::troubled()),
-            _ => Err(Error::Scenario(format!(
-                "no scenario is called '{name}': there are cluster, empty, healthy and troubled"
-            ))),
+            _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are {}", NAMES.join(", ")))),
         }
     }
 
@@ -303,5 +322,6 @@ fn nas() -> Server {
         targets: vec!["iqn.2003-01.com.example.nas:pve".into()],
         datastores: named("store1", "backups of the cluster"),
         size: 2048 * GIB,
+        ..Server::default()
     }
 }

@@ -55,7 +55,7 @@ pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use sdn::Sdn;
-pub use server::Server;
+pub use server::{Elsewhere, Server};
 pub use statistics::Statistics;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};

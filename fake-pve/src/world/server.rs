@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Storage, World};
+use super::{Guest, Storage, World};
 
 /// A machine that answers on the network. Addresses that no server has do not answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,20 @@ pub struct Server {
     pub datastores: BTreeMap<String, String>,
     /// Size in bytes of each thing that it serves.
     pub size: u64,
+    /// The other cluster that it is a node of.
+    pub cluster: Option<Elsewhere>,
+}
+
+/// Another cluster, as far as this one has to do with it: a node may join it, guests may move there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Elsewhere {
+    /// Its name.
+    pub name: String,
+    /// The node that answers.
+    pub node: String,
+    /// Guests that moved there.
+    pub guests: BTreeMap<u32, Guest>,
 }
 
 /// Host of `host`, `host:port`, `[v6]:port`.

@@ -33,6 +33,7 @@ mod raw;
 mod realms;
 mod replay;
 mod replication;
+mod scenarios;
 mod sdn;
 mod second_factor;
 mod snapshot;
