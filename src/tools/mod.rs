@@ -18,6 +18,7 @@ pub mod parameter;
 pub mod perform;
 pub mod registry;
 pub mod result;
+mod ssh;
 pub mod text;
 pub mod unsupported;
 pub mod workflows;
@@ -93,9 +94,10 @@ pub fn by_hand() -> Vec<Tool> {
         api::read::tool(),
         api::write::tool(),
         api::info::tool(),
-        // essentials, ssh: to come, one file and one line per tool
+        // essentials: to come, one file and one line per tool
     ];
     tools.extend(workflows::all());
+    tools.extend(ssh::all());
     tools
 }
 
