@@ -12,9 +12,10 @@ use crate::clock::{Clock, Mode};
 use crate::engine::{self, Shared, State};
 use crate::world::World;
 
-/// A cluster without a network, on a manual clock. The caller says who asks; nothing is authenticated.
+/// A cluster without a network, on a manual clock. The caller says who asks; nothing is authenticated. Copies share one world.
+#[derive(Clone)]
 pub struct Direct {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// An answer before it is put into an envelope.
@@ -79,6 +80,11 @@ impl Direct {
             };
             state.clock.run_to_ms(ends_ms);
         }
+    }
+
+    /// Virtual seconds since the epoch.
+    pub fn now(&self) -> i64 {
+        self.shared.lock().clock.now()
     }
 
     /// Reads or changes the world under its lock.
