@@ -120,7 +120,7 @@ impl Stage {
     }
 
     async fn with(subject: &Subject, variables: &[(String, String)]) -> Result<Stage, StageError> {
-        let fake = FakePve::builder().scenario(Scenario::cluster()).start().await?;
+        let fake = FakePve::builder().scenario(Scenario::cluster().running(200)).start().await?;
         let session = connect(subject, &fake, variables).await?;
         Ok(Stage { fake, session, subject: subject.clone() })
     }

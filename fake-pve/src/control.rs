@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
 use crate::apidoc;
-use crate::engine::Shared;
+use crate::engine::{Shared, State};
+use crate::fault::{Fault, FaultId};
 use crate::http::{Reply, Request};
 
 const JSON: &str = "application/json;charset=UTF-8";
@@ -20,7 +21,8 @@ pub(crate) fn is_mine(path: &str) -> bool {
     path == "/_rehearsal" || path.starts_with("/_rehearsal/")
 }
 
-/// `GET journal`, `GET world`, `POST advance` with `{"seconds": n}`.
+/// `GET journal`, `GET world`, `POST advance` with `{"seconds": n}`, and `faults`: `GET` lists them, `POST` sets a
+/// [`Fault`], `DELETE` clears all or the one of an id (`faults/1`).
 pub(crate) async fn answer(shared: &Shared, request: &mut Request) -> Reply {
     if let Err(reply) = admit(shared, request) {
         return reply;
@@ -49,7 +51,42 @@ pub(crate) async fn answer(shared: &Shared, request: &mut Request) -> Reply {
             shared.lock().clock.advance(by);
             sent(&json!({"now": shared.lock().clock.now()}))
         }
-        _ => Reply::text(404, "no such control call: expected GET journal, GET world or POST advance"),
+        ("GET", "faults") => {
+            let state = shared.lock();
+            let faults = state.faults.list().map(|(id, fault)| json!({"id": id, "fault": fault}));
+            sent(&Value::Array(faults.collect()))
+        }
+        ("POST", "faults") => {
+            let body = request.body.read(64 << 10).await.unwrap_or_default();
+            match serde_json::from_slice::<Fault>(&body).map_err(|error| error.to_string()) {
+                Ok(fault) => set(shared, fault),
+                Err(error) => Reply::text(400, &format!("this is no fault: {error}")),
+            }
+        }
+        ("DELETE", _) if name == "faults" || name.starts_with("faults/") => clear(shared, name.split_once('/')),
+        _ => Reply::text(404, "no such control call: expected journal, world, advance or faults"),
+    }
+}
+
+fn set(shared: &Shared, fault: Fault) -> Reply {
+    let mut guard = shared.lock();
+    let State { world, faults, .. } = &mut *guard;
+    match faults.set(world, fault) {
+        Ok(id) => sent(&json!({"id": id})),
+        Err(error) => Reply::text(400, &error),
+    }
+}
+
+fn clear(shared: &Shared, one: Option<(&str, &str)>) -> Reply {
+    let mut guard = shared.lock();
+    let State { world, faults, .. } = &mut *guard;
+    let Some((_, id)) = one else {
+        faults.clear_all(world);
+        return sent(&Value::Null);
+    };
+    match id.parse().is_ok_and(|id| faults.clear(world, FaultId(id))) {
+        true => sent(&Value::Null),
+        false => Reply::text(404, "no fault of this id is set"),
     }
 }
 

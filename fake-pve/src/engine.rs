@@ -16,9 +16,9 @@ use crate::behaviour::{Answer, Call, Data, Failure, Params, table};
 use crate::clock::{self, Clock};
 use crate::control;
 use crate::envelope::{self, Format};
-use crate::fault::{At, Faults, Point};
+use crate::fault::{At, Blow, Faults, Point, refused_write};
 use crate::generic;
-use crate::http::{Reply, Request};
+use crate::http::{Cut, Reply, Request};
 use crate::journal::{Entry, Journal, Level};
 use crate::work::Workers;
 use crate::world::World;
@@ -109,8 +109,8 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
     let mut trace =
         Trace { verb: request.verb.clone(), path: path.clone(), format: format.clone(), ..Trace::default() };
 
-    if let Some((status, message)) = strike(shared, &trace, Point::Connection, None) {
-        return finish(shared, trace, None, Level::Pipeline, Err(Failure::transport(status, message)));
+    if connection_faults(shared, &trace).await {
+        return refuse(shared, trace, Reply { cut: Some(Cut::Unanswered), ..Reply::bare(0, "connection reset") });
     }
     let identity = match identify(shared, verb, &path, &request) {
         Ok(identity) => identity,
@@ -192,9 +192,9 @@ fn dispatch(
         return refused(failure);
     }
     let node = target_node(method, &params);
-    let at = |point| At { point, verb: verb.word(), path, node: node.as_deref(), authid: Some(&authid) };
-    if let Some((status, message)) = state.faults.strike(at(Point::Node)) {
-        return refused(Failure::transport(status, message));
+    let at = |point| At { point, verb: verb.word(), path, node: node.as_deref() };
+    if let Some(failure) = struck(state.faults.strike(&mut state.world, at(Point::Node))) {
+        return refused(failure);
     }
     if let Err(failure) = reach(&state.world, node.as_deref()) {
         return refused(failure);
@@ -205,9 +205,12 @@ fn dispatch(
         Ok(params) => Params(params),
         Err(errors) => return refused(Failure::params(errors.0)),
     };
-    if let Some((status, message)) = state.faults.strike(at(Point::Call)) {
-        return refused(Failure::new(status, message));
+    if let Some(failure) = struck(state.faults.strike(&mut state.world, at(Point::Call))) {
+        return refused(failure);
     }
+    let fate = state.faults.fate(at(Point::Call));
+    let before = (state.world.no_quorum && verb != Verb::Get).then(|| state.world.clone());
+    state.workers.fate = fate.as_ref().map(|(_, fate)| fate.clone());
     let mut call = Call {
         world: &mut state.world,
         method,
@@ -220,10 +223,48 @@ fn dispatch(
         keys: &shared.keys,
     };
     let level = generic::level(method);
-    match table::find(&method.key()) {
-        Some(behaviour) => (level, behaviour(&mut call)),
-        None => (level, generic::answer(&mut call, level)),
+    let mut answer = match table::find(&method.key()) {
+        Some(behaviour) => behaviour(&mut call),
+        None => generic::answer(&mut call, level),
+    };
+    if let Some(before) = before
+        && answer.is_ok()
+        && let Some(refused) = refused_write(&before, &state.world)
+    {
+        state.world = before;
+        answer = Err(Failure::die(refused));
     }
+    if let Some((id, _)) = fate.filter(|_| state.workers.fate.take().is_none()) {
+        state.faults.spend(&mut state.world, id);
+    }
+    state.faults.review(&mut state.world, verb, path, &answer);
+    (level, answer)
+}
+
+/// The refusal among some blows.
+fn struck(blows: Vec<Blow>) -> Option<Failure> {
+    blows.into_iter().find_map(|blow| if let Blow::Fail(failure) = blow { Some(failure) } else { None })
+}
+
+/// Waits as faults want it; whether one resets the connection.
+async fn connection_faults(shared: &Shared, trace: &Trace) -> bool {
+    let blows = strike(shared, trace, Point::Connection);
+    for blow in &blows {
+        let real = match blow {
+            Blow::Delay(by) => {
+                let mut state = shared.lock();
+                let real = state.clock.real(*by);
+                if real.is_none() {
+                    state.clock.advance(*by);
+                }
+                real
+            }
+            Blow::Stall(by) => Some(*by),
+            _ => None,
+        };
+        clock::wait(real).await;
+    }
+    blows.contains(&Blow::Reset)
 }
 
 /// `GET /`, for everybody who is known; the catalogue begins one level below.
@@ -236,10 +277,7 @@ fn root_index() -> Data {
 fn finish(shared: &Shared, trace: Trace, format: Option<Format>, level: Level, answer: Answer) -> Reply {
     let failure = answer.as_ref().err();
     let (status, message) = (failure.map_or(200, |failure| failure.status), failure.map(|f| f.message.clone()));
-    let answer = match strike(shared, &trace, Point::Answer, trace.authid.as_deref()) {
-        Some((status, message)) => Err(Failure::new(status, message)),
-        None => answer,
-    };
+    let blows = strike(shared, &trace, Point::Answer);
     let passed_on = trace.passed_on;
     let login = trace.verb == "POST" && trace.path == "/access/ticket";
     record(shared, trace, status, message, level);
@@ -251,6 +289,11 @@ fn finish(shared: &Shared, trace: Trace, format: Option<Format>, level: Level, a
         (None, Ok(_)) => Reply::bare(200, "OK"),
     };
     reply.passed_on = passed_on;
+    reply.cut = blows.iter().find_map(|blow| match blow {
+        Blow::Reset => Some(Cut::Unanswered),
+        Blow::CutBody => Some(Cut::InBody),
+        _ => None,
+    });
     reply
 }
 
@@ -267,8 +310,10 @@ fn record(shared: &Shared, trace: Trace, status: u16, message: Option<String>, l
     state.journal.push(Entry { at_ms, verb, path, format, template, params, authid, status, message, level });
 }
 
-fn strike(shared: &Shared, trace: &Trace, point: Point, authid: Option<&str>) -> Option<(u16, String)> {
-    shared.lock().faults.strike(At { point, verb: &trace.verb, path: &trace.path, node: None, authid })
+fn strike(shared: &Shared, trace: &Trace, point: Point) -> Vec<Blow> {
+    let mut guard = shared.lock();
+    let State { world, faults, .. } = &mut *guard;
+    faults.strike(world, At { point, verb: &trace.verb, path: &trace.path, node: None })
 }
 
 /// `None` is nobody, on the few calls that are open to all. For uploads the storage's permission is asked here already,
@@ -279,7 +324,12 @@ fn identify(shared: &Shared, verb: Verb, path: &str, request: &Request) -> Resul
     }
     let upload = reading::upload_target(verb, path);
     let needs_csrf = verb != Verb::Get && upload.is_none();
-    let state = shared.lock();
+    let mut guard = shared.lock();
+    let state = &mut *guard;
+    let at = At { point: Point::Login, verb: verb.word(), path, node: None };
+    if let Some(failure) = struck(state.faults.strike(&mut state.world, at)) {
+        return Err(failure);
+    }
     let (access, now) = (&state.world.access, state.clock.now());
     let identity = auth::authenticate(&shared.keys, access, &request.headers, needs_csrf, now)
         .map_err(|reason| Failure::transport(401, reason))?;

@@ -39,6 +39,15 @@ impl Request {
     }
 }
 
+/// How a connection ends instead of carrying a whole reply: it is reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Before the first byte.
+    Unanswered,
+    /// In the middle of the body.
+    InBody,
+}
+
 /// A reply on its way out.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -53,6 +62,8 @@ pub(crate) struct Reply {
     pub passed_on: bool,
     /// Whether the connection ends with this reply whatever its status is.
     pub closes: bool,
+    /// Whether less than all of it arrives.
+    pub cut: Option<Cut>,
 }
 
 impl Reply {
@@ -72,6 +83,7 @@ impl Reply {
             date: None,
             passed_on: false,
             closes: false,
+            cut: None,
         }
     }
 

@@ -85,7 +85,7 @@ impl Scenario {
             .ct(200, "pve1", json!({"hostname": "dns", "memory": 512, "cores": 1}))
             .ct(201, "pve2", json!({"hostname": "build", "memory": 1024, "cores": 2}))
             .running(100)
-            .running(200)
+            .running(201)
             .template(9000)
             .user("reader@pve", "reader-secret", "/", "PVEAuditor");
         let access = &mut scenario.world.access;

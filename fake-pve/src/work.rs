@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use pve_catalog::upid::Upid;
 
+use crate::fault::refused_write;
 use crate::world::{Line, Task, World, ha};
 
 /// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
@@ -140,11 +141,45 @@ impl NewTask {
         self
     }
 
+    /// The same task as a fault would have it. What it does at its start is judged first, and not kept where nothing
+    /// would take it back.
+    fn fated(mut self, fate: Option<Fate>) -> NewTask {
+        match fate {
+            None => {}
+            Some(Fate::Fail(text)) => {
+                if self.finish.is_none() && self.undo.is_none() {
+                    self.begin = self.begin.take().map(tried);
+                }
+                self.steps.clear();
+                self.lines.retain(|(after, _)| after.is_zero());
+                self.finish = Some(Box::new(move |_| Err(text)));
+            }
+            Some(Fate::Warn(warnings)) => {
+                let finish = self.finish.take();
+                self.finish = Some(Box::new(move |run| {
+                    finish.map_or(Ok(()), |finish| finish(run))?;
+                    warnings.iter().for_each(|text| run.warn(text));
+                    Ok(())
+                }));
+            }
+        }
+        self
+    }
+
     /// What happens when it is stopped, or when `finish` fails: taking back what `begin` did beyond locks.
     pub fn undo(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
         self.undo = Some(Box::new(act));
         self
     }
+}
+
+/// What a fault makes of the next task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It fails at its end with this text, and nothing of its work is done.
+    Fail(String),
+    /// It ends with these warnings.
+    Warn(Vec<String>),
 }
 
 #[derive(Default)]
@@ -161,6 +196,8 @@ struct Work {
 #[derive(Default)]
 pub(crate) struct Workers {
     works: HashMap<String, Work>,
+    /// Of the next task that starts.
+    pub fate: Option<Fate>,
 }
 
 /// How long a task runs at most in automatic time, in real milliseconds.
@@ -180,6 +217,7 @@ impl Workers {
 
     /// Starts a task and ends none: the caller may be in the middle of ending one.
     fn launch(&mut self, world: &mut World, now_ms: i64, task: NewTask) -> String {
+        let task = task.fated(self.fate.take());
         let starttime = now_ms.div_euclid(1000);
         let pid = world.next_pid();
         let booted = world.nodes.get(&task.node).and_then(|node| node.booted).unwrap_or(starttime - 864_000);
@@ -312,7 +350,17 @@ impl Workers {
             locks: Vec::new(),
             spawned: Vec::new(),
         };
-        let result = act(&mut run);
+        let before = run.world.no_quorum.then(|| run.world.clone());
+        let mut result = act(&mut run);
+        if let Some(before) = before
+            && result.is_ok()
+            && let Some(refused) = refused_write(&before, run.world)
+        {
+            *run.world = before;
+            run.locks.clear();
+            run.spawned.clear();
+            result = Err(refused);
+        }
         let Run { world, lines, warnings, locks, spawned, .. } = run;
         if let Some(task) = world.tasks.iter_mut().find(|task| task.upid == upid) {
             task.log.extend(lines.into_iter().map(|text| Line { at_ms, text }));
@@ -352,6 +400,19 @@ impl Workers {
             entry.pri = 3;
         }
     }
+}
+
+/// An act that may fail as always, and changes nothing but the log when it does not.
+fn tried(act: Act) -> Act {
+    Box::new(move |run| {
+        let before = run.world.clone();
+        act(run)?;
+        let tasks = std::mem::take(&mut run.world.tasks);
+        *run.world = World { tasks, ..before };
+        run.locks.clear();
+        run.spawned.clear();
+        Ok(())
+    })
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -17,6 +17,7 @@ pub mod document;
 pub mod drive;
 pub mod file;
 pub mod firewall;
+pub mod folder;
 pub mod guest;
 pub mod ha;
 pub mod interfaces;
@@ -235,8 +236,11 @@ impl World {
 
     /// Used bytes of a storage seen from a node.
     pub fn used(&self, node: &str, storage: &str) -> u64 {
-        let base = self.storages.get(storage).map_or(0, |found| found.used_otherwise);
-        base + self.volumes_of(node, storage).map(|volume| volume.used).sum::<u64>()
+        let Some(found) = self.storages.get(storage) else { return 0 };
+        if found.full.is_some_and(|times| times > 0) {
+            return found.size;
+        }
+        found.used_otherwise + self.volumes_of(node, storage).map(|volume| volume.used).sum::<u64>()
     }
 
     /// The next process id.

@@ -71,6 +71,8 @@ pub(crate) struct Failure {
     pub status: u16,
     /// The text, without line end.
     pub message: String,
+    /// The reason phrase, where it is not the first line of the message.
+    pub reason: Option<String>,
     /// Per-parameter texts.
     pub errors: BTreeMap<String, String>,
     /// Whether the wire's `message` lacks Perl's line end.

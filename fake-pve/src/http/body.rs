@@ -1,5 +1,6 @@
 //! The body of a request, read when the pipeline wants it.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,9 +16,14 @@ const MOST_BYTES: usize = 8 << 10;
 /// Longest piece of a body.
 const PIECE: usize = 64 << 10;
 
+/// What a connection is read from.
+trait Source: AsyncRead + Send + Unpin + Any {}
+
+impl<T: AsyncRead + Send + Unpin + Any> Source for T {}
+
 /// The reading half of a connection.
 pub(super) struct Reader {
-    stream: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    stream: BufReader<Box<dyn Source>>,
     /// Bytes of the current body that were not read yet.
     pub left: u64,
 }
@@ -40,6 +46,12 @@ pub(crate) enum BodyError {
 impl Reader {
     pub fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Reader {
         Reader { stream: BufReader::new(Box::new(stream)), left: 0 }
+    }
+
+    /// The half that it was made of, when that is an `S`.
+    pub fn into_half<S: 'static>(self) -> Option<S> {
+        let source: Box<dyn Any> = self.stream.into_inner();
+        source.downcast().ok().map(|half| *half)
     }
 
     /// The next head; `None` when the connection is over or carries too much to be answered.

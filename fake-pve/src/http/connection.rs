@@ -4,15 +4,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::body::{Body, Reader};
 use super::head::{Head, Refused};
 use super::wire::{Wire, bytes};
-use super::{Reply, Request};
+use super::{Cut, Reply, Request};
 
 /// How many requests one connection may carry.
 const REQUESTS: u32 = 100;
@@ -40,9 +41,8 @@ where
 }
 
 /// Request after request, until one side has had enough.
-async fn secured<S, F, Fut>(stream: S, handle: F)
+async fn secured<F, Fut>(stream: TlsStream<TcpStream>, handle: F)
 where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Reply> + Send + 'static,
 {
@@ -65,6 +65,9 @@ where
         let reply = handle(Request { verb, path, query, headers, body }).await;
         // What was not read of the body would be taken for the next request.
         wire.keep &= reply.status < 400 && !reply.closes && reader.lock().await.left == 0;
+        if let Some(cut) = reply.cut {
+            return reset(write, reader, reply, &wire, cut).await;
+        }
         if write.write_all(&bytes(reply, &wire)).await.is_err() || !wire.keep {
             break;
         }
@@ -72,6 +75,27 @@ where
     }
     let _gone = write.shutdown().await;
     let _in_time = tokio::time::timeout(DRAIN_TIME, async { reader.lock().await.drain(DRAIN).await }).await;
+}
+
+/// Sends as much of a reply as a fault lets through, then resets the connection.
+async fn reset(
+    mut write: WriteHalf<TlsStream<TcpStream>>,
+    reader: Arc<Mutex<Reader>>,
+    reply: Reply,
+    wire: &Wire,
+    cut: Cut,
+) {
+    if cut == Cut::InBody {
+        let whole = bytes(reply, wire);
+        let body = whole.windows(4).position(|window| window == b"\r\n\r\n").map_or(whole.len(), |at| at + 4);
+        let _gone = write.write_all(&whole[..body + (whole.len() - body) / 2]).await;
+        let _gone = write.flush().await;
+    }
+    let read: Option<ReadHalf<TlsStream<TcpStream>>> =
+        Arc::into_inner(reader).and_then(|reader| reader.into_inner().into_half());
+    if let Some(read) = read {
+        let _best_effort = read.unsplit(write).get_ref().0.set_zero_linger();
+    }
 }
 
 /// Plain HTTP: the verb is judged, then the same address is named with the right scheme.

@@ -49,13 +49,9 @@ impl World {
             "template": i32::from(guest.template()), "uptime": guest.uptime(now), "cpu": guest.cpu,
             "maxcpu": self.max_cpu(guest), "mem": guest.memory_used, "maxmem": guest.max_memory(),
             "disk": guest.disk_used, "maxdisk": self.max_disk(guest), "netin": 0, "netout": 0, "diskread": 0,
-            "diskwrite": 0,
+            "diskwrite": 0, "memhost": guest.memory_used,
         });
-        let mut figures = figures.as_object().cloned().unwrap_or_default();
-        if guest.kind == GuestKind::Vm {
-            figures.insert("memhost".into(), json!(guest.memory_used));
-        }
-        figures
+        figures.as_object().cloned().unwrap_or_default()
     }
 
     /// Processors that a guest can use: a container without a limit has those of its node.

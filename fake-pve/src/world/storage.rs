@@ -22,6 +22,8 @@ pub struct Storage {
     pub used_otherwise: u64,
     /// Nodes on which it cannot be reached although it is enabled.
     pub offline_on: Vec<String>,
+    /// How many more allocations find it without room, whatever its figures say; `None` is as its figures say.
+    pub full: Option<u32>,
     /// Whether no file names it: `local` is always there, even when its definition was removed.
     pub implicit: bool,
     /// Secrets of its configuration (passwords, keys) by option: kept as salted hashes.

@@ -152,7 +152,7 @@ impl World {
         }
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
         let size = if blocks { new.size.max(1).div_ceil(EXTENT).saturating_mul(EXTENT) } else { new.size };
-        if plugin == "lvm" {
+        if plugin == "lvm" && self.storages.get(new.storage).is_none_or(|found| found.full.is_none_or(|times| times == 0)) {
             let free = self.free_bytes(node, new.storage);
             if size > free {
                 return Err(format!("not enough free space ({} < {})", free >> 10, size >> 10));
@@ -170,6 +170,7 @@ impl World {
         } else if name::is_directory(&plugin) && format != "subvol" {
             log.push(format_line(&self.volume_path(&volid)?, format, size));
         }
+        self.find_room(new.storage, &volid)?;
         let used = if plugin == "lvm" { size } else { 0 };
         let (format, vmid) = (format.to_string(), Some(new.vmid));
         let volume = Volume {
@@ -206,6 +207,50 @@ impl World {
             return Err(format!("illegal name '{name}' - should be '{kind}-{}-*'", new.vmid));
         }
         Ok(name.to_string())
+    }
+
+    /// Refuses one allocation on a storage that is said to be full, in the words of its tools.
+    ///
+    /// # Errors
+    /// It is full.
+    pub(crate) fn find_room(&mut self, storage: &str, volid: &str) -> Result<(), String> {
+        if !self.meets_full(storage) {
+            return Ok(());
+        }
+        let Some(found) = self.storages.get(storage) else { return Ok(()) };
+        let option = |key: &str| found.option(key).unwrap_or_default();
+        let name = volid.rsplit(['/', ':']).next().unwrap_or_default();
+        let (group, pool) = (option("vgname"), option("pool"));
+        Err(match found.plugin().as_str() {
+            "lvm" => format!(
+                "lvcreate '{group}/{name}' error:   Volume group \"{group}\" has insufficient free space (0 extents)"
+            ),
+            "lvmthin" => format!(
+                "lvcreate '{group}/{name}' error:   Cannot create new thin volume, free space in thin pool {group}/{} \
+                 reached threshold.",
+                option("thinpool")
+            ),
+            "zfspool" => format!("zfs error: cannot create '{pool}/{name}': out of space"),
+            "rbd" => format!("rbd create '{name}' error: rbd: create error: (28) No space left on device"),
+            _ => {
+                let path = self.volume_path(volid)?;
+                format!("unable to create image: qemu-img: {path}: No space left on device")
+            }
+        })
+    }
+
+    /// Whether a file has room on a storage. One that is said to be full counts the question.
+    pub(crate) fn has_room(&mut self, node: &str, storage: &str, bytes: u64) -> bool {
+        !self.meets_full(storage) && bytes <= self.free_bytes(node, storage)
+    }
+
+    fn meets_full(&mut self, storage: &str) -> bool {
+        let Some(times) = self.storages.get_mut(storage).and_then(|found| found.full.as_mut()) else { return false };
+        let left = *times;
+        if left != u32::MAX {
+            *times = left.saturating_sub(1);
+        }
+        left > 0
     }
 
     /// Bytes that are left on a storage.

@@ -89,3 +89,72 @@ async fn a_monitor_answers_in_text() {
     let got = api.post("/nodes/pve1/qemu/100/dbus-vmstate", json!({"action": "start"})).await;
     assert_eq!(got.refusal().2, &json!({"node": "VM 100 not running locally on node 'pve1'"}));
 }
+
+#[tokio::test]
+async fn shells_of_nodes_have_tickets_too() {
+    let (_pve, api) = cluster(Mode::Auto).await;
+    let term = api.post("/nodes/pve1/termproxy", json!({})).await;
+    let term = term.data();
+    assert_eq!((&term["user"], &term["port"], term.get("cert")), (&json!("root@pam"), &json!(5900), None));
+    let upid = term["upid"].as_str().expect("a UPID");
+    assert!(upid.contains(":vncshell::root@pam:"), "{upid}");
+    let socket = async |path: &str, ticket: &str| {
+        let request = api.http.get(api.at(&format!("{path}/vncwebsocket")));
+        api.send(request.query(&[("port", "5900"), ("vncticket", ticket)])).await
+    };
+    let ticket = term["ticket"].as_str().expect("a ticket");
+    assert_eq!(socket("/nodes/pve1", ticket).await.data(), &json!({"port": "5900"}));
+    let got = socket("/nodes/pve1/qemu/100", ticket).await;
+    assert_eq!((got.status, got.reason.as_str()), (401, "permission denied - invalid PVEVNC ticket"));
+    let ended = status(&api, upid).await;
+    assert!(ended.starts_with("command '/usr/bin/termproxy 5900 --path /nodes/pve1 --perm Sys.Console"), "{ended}");
+
+    let vnc = api.post("/nodes/pve1/vncshell", json!({"websocket": 1, "width": 800})).await;
+    let (password, ticket) = (vnc.data()["password"].as_str().unwrap_or_default(), vnc.data()["ticket"].as_str());
+    assert!(ticket.is_some_and(|ticket| ticket.starts_with(&format!("{password}:PVEVNC:"))), "{vnc:?}");
+    assert_eq!(socket("/nodes/pve1", ticket.unwrap_or_default()).await.status, 200);
+    assert_eq!(api.post("/nodes/pve1/vncshell", json!({})).await.data().get("password"), None);
+
+    let spice = api.post("/nodes/pve1/spiceshell", json!({"proxy": "192.0.2.9"})).await;
+    let (title, proxy) = (&spice.data()["title"], &spice.data()["proxy"]);
+    assert_eq!((title, proxy), (&json!("Shell on 'pve1'"), &json!("http://192.0.2.9:3128")));
+    let got = api.post("/nodes/nowhere/termproxy", json!({})).await;
+    assert!(got.refusal().1.starts_with("hostname lookup 'nowhere' failed"), "{got:?}");
+}
+
+#[tokio::test]
+async fn only_root_upgrades_in_a_shell() {
+    let scenario = Scenario::one_vm().user("ann@pve", "secret-12", "/nodes", "PVESysAdmin");
+    let pve = FakePve::builder().scenario(scenario).start().await.expect("a cluster");
+    let ann = Api::login(&pve, "ann@pve", "secret-12").await;
+    let got = ann.post("/nodes/pve1/termproxy", json!({"cmd": "upgrade"})).await;
+    assert_eq!(got.refusal(), (403, "Permission check failed (user != root@pam)", &json!(null)));
+    assert_eq!(ann.post("/nodes/pve1/termproxy", json!({"cmd": "login"})).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_tunnel_makes_a_guest_and_waits_in_vain() {
+    let (pve, api) = cluster(Mode::Manual).await;
+    let got = api.post("/nodes/pve1/qemu/300/mtunnel", json!({"storages": "local-lvm", "bridges": "vmbr0"})).await;
+    let tunnel = got.data();
+    assert_eq!(tunnel["socket"], "/run/qemu-server/300.mtunnel");
+    assert_eq!(api.get("/nodes/pve1/qemu/300/config").await.data()["lock"], "create");
+    let socket = async |ticket: &str| {
+        let request = api.http.get(api.at("/nodes/pve1/qemu/300/mtunnelwebsocket"));
+        api.send(request.query(&[("socket", "/run/qemu-server/300.mtunnel"), ("ticket", ticket)])).await
+    };
+    let ticket = tunnel["ticket"].as_str().expect("a ticket");
+    assert_eq!(socket(ticket).await.data(), &json!({"socket": "/run/qemu-server/300.mtunnel"}));
+    let got = socket("PVETUNNEL:x::y").await;
+    assert_eq!((got.status, got.reason.as_str()), (401, "permission denied - invalid PVETUNNEL ticket"));
+    let got = api.post("/nodes/pve1/qemu/300/mtunnel", json!({})).await;
+    let taken = "unable to create empty VM config - VM 300 already exists on node 'pve1'\n";
+    assert_eq!(got.refusal().2, &json!({"vmid": taken}));
+    let got = api.post("/nodes/pve1/lxc/301/mtunnel", json!({"storages": "local"})).await;
+    assert_eq!(got.refusal().1, "storage 'local' does not support CT rootdirs");
+    let got = api.post("/nodes/pve1/qemu/301/mtunnel", json!({"bridges": "vmbr7"})).await;
+    assert_eq!(got.refusal().1, "bridge 'vmbr7' does not exist");
+    pve.advance(std::time::Duration::from_secs(301));
+    assert_eq!(status(&api, tunnel["upid"].as_str().expect("a UPID")).await, "Exiting mtunnel");
+    assert!(pve.world(|world| !world.guests.contains_key(&300)));
+}

@@ -69,6 +69,9 @@ pub(crate) fn show(call: &mut Call<'_>) -> Answer {
 /// `POST /cluster/mapping/{kind}`.
 pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     let kind = kind(call);
+    if kind.word == "dir" {
+        check_folders(call)?;
+    }
     lock::under(call, "mapping", kind.create_prefix, |call| {
         let (path, id) = (path(kind), call.params.text("id"));
         if call.world.documents.get(&path, &id).is_some() {
@@ -111,6 +114,28 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
     })
 }
 
+/// Refuses folders that the node that is asked does not have; of other nodes it knows nothing.
+fn check_folders(call: &Call<'_>) -> Result<(), Failure> {
+    let (node, given) = (&call.world.entry, given(call));
+    let entries = match given.get("map") {
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(entry) => std::slice::from_ref(entry),
+        None => &[],
+    };
+    for entry in entries.iter().filter_map(Value::as_str) {
+        let path = field(entry, "path").unwrap_or_default();
+        if field(entry, "node").as_ref() == Some(node) && !call.world.has_folder(node, &path) {
+            return Err(Failure::die(format!("Path {path} does not exist")));
+        }
+    }
+    Ok(())
+}
+
+/// One part of an entry.
+fn field(entry: &str, key: &str) -> Option<String> {
+    entry.split(',').find_map(|part| part.strip_prefix(key)?.strip_prefix('=').map(str::to_string))
+}
+
 fn kind(call: &Call<'_>) -> &'static Kind {
     match call.method.path.split('/').nth(3) {
         Some("pci") => &PCI,
@@ -138,9 +163,6 @@ fn shown(kind: &Kind, mapping: &Map<String, Value>, digest: &str) -> Map<String,
 fn checks(call: &Call<'_>, kind: &Kind, mapping: &Map<String, Value>, node: &str) -> Vec<Value> {
     let problem = |severity: &str, message: String| json!({"severity": severity, "message": message});
     let entries = mapping.get("map").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let field = |entry: &str, key: &str| {
-        entry.split(',').find_map(|part| part.strip_prefix(key)?.strip_prefix('=').map(str::to_string))
-    };
     let mine: Vec<&str> = entries.filter(|entry| field(entry, "node").as_deref() == Some(node)).collect();
     if mine.is_empty() {
         return vec![problem("warning", format!("No mapping for node {node}."))];

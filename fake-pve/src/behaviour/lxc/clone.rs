@@ -199,7 +199,7 @@ pub(super) fn copy_content(run: &mut Run<'_>, vmid: u32, volid: &str, storage: &
     let volume = volume.ok_or_else(|| format!("volume '{volid}' does not exist"))?;
     let (made, log) = run.world.allocate_mount(now, &node, vmid, storage, volume.size)?;
     run.tell_all(&log);
-    if volume.used > run.world.free_bytes(&node, storage) {
+    if !run.world.has_room(&node, storage, volume.used) {
         let _freed = run.world.free_volume(&node, &made);
         return Err("rsync: [receiver] write failed: No space left on device (28)".into());
     }

@@ -143,7 +143,8 @@ fn check_storage(
     if !mounts.is_empty() && !param.contains_key("rootfs") {
         return Err(Failure::die("mount points configured, but 'rootfs' not set - aborting"));
     }
-    let needs_default = (mounts.is_empty() && !restore) || storage.is_some();
+    // With a root file system of its own the default storage is not looked at, whatever it is.
+    let needs_default = !param.contains_key("rootfs") && (!restore || storage.is_some());
     for key in mounts {
         let Some(mut mount) = Disk::parse(GuestKind::Lxc, &key, &option::text(&param[&key])) else { continue };
         if let Some((None, _)) = mount.wants_new() {

@@ -72,8 +72,9 @@ pub(super) fn current(world: &World, guest: &Guest, now: i64) -> Map<String, Val
     if vga.starts_with("qxl") || vga.starts_with("virtio") {
         fields.insert("spice".into(), json!(1));
     }
-    if guest.option("vga").is_some_and(|vga| vga.split(',').any(|part| part == "clipboard=vnc")) {
-        fields.insert("clipboard".into(), json!("vnc"));
+    if let Some(vga) = guest.option("vga") {
+        // Null where the display says nothing about it.
+        fields.insert("clipboard".into(), json!(vga.split(',').find_map(|part| part.strip_prefix("clipboard="))));
     }
     if guest.agent_enabled() {
         fields.insert("agent".into(), json!(1));

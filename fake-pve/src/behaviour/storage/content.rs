@@ -223,7 +223,7 @@ fn transfer(run: &mut Run<'_>, source: &str, target: &str, target_node: &str) ->
     if run.world.volume(target_node, target).is_some() {
         return Err(format!("volume '{target}' already exists"));
     }
-    if volume.size > run.world.free_bytes(target_node, target_storage) {
+    if !run.world.has_room(target_node, target_storage, volume.size) {
         return Err(format!("import failed: no space left on storage '{target_storage}'"));
     }
     (volume.volid, volume.vmid, volume.format) = (target.to_string(), new.vmid, new.format);

@@ -120,7 +120,7 @@ fn download(run: &mut Run<'_>, fetch: &Fetch) -> Result<(), String> {
 
 fn store(world: &mut World, node: &str, fetch: &Fetch, bytes: u64, now: i64) -> Result<(), String> {
     let id = fetch.volid.split(':').next().unwrap_or_default();
-    if bytes > world.free_bytes(node, id) {
+    if !world.has_room(node, id, bytes) {
         return Err("download failed: No space left on device".into());
     }
     let payload = json!({"url": fetch.url});

@@ -81,7 +81,7 @@ fn import_file(run: &mut Run<'_>, import: &Import) -> Result<(), String> {
     let id = import.volid.split(':').next().unwrap_or_default();
     run.world.usable_storage(&node, id)?;
     let before = run.world.volume(&node, &import.volid).map_or(0, |volume| volume.used);
-    if import.size > run.world.free_bytes(&node, id) + before {
+    if !run.world.has_room(&node, id, import.size.saturating_sub(before)) {
         return Err(format!("import failed: cp: error writing '{target}': No space left on device"));
     }
     run.world.put_volume(&node, file(&import.volid, &import.content, &import.format, import.size, now, None));

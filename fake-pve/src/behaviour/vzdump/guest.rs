@@ -194,7 +194,7 @@ pub(crate) fn finish(run: &mut Run<'_>, options: &Options, going: &mut Going) ->
     let (total, used) = totals(going);
     let bytes = archive::packed(used, options.compression) + conf::write(&guest).len() as u64;
     let seconds = (run.now - going.started).max(1).unsigned_abs();
-    if bytes > run.world.free_bytes(&node, &storage) {
+    if !run.world.has_room(&node, &storage, bytes) {
         return Err("job failed with err -28 - No space left on device".into());
     }
     if guest.kind == GuestKind::Vm {
