@@ -1,0 +1,1 @@
+//! What all node programs share: options, usage, tables.

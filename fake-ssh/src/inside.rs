@@ -1,0 +1,69 @@
+//! The hidden side of the program: what it is when it runs inside a sandbox, under another name.
+//!
+//! Mounted into every sandbox, it is the launcher that sets limits, the stub behind `qm` and `pct` (see [`crate::stub`]),
+//! and a container's package manager, service manager and account tools.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+
+use rustix::process::{Resource, Rlimit};
+
+/// First argument of the launcher.
+pub(crate) const LAUNCH: &str = "__fake-ssh-launch";
+/// Names the socket of the stubs where there is no sandbox.
+pub(crate) const SOCKET: &str = "FAKE_SSH_SOCKET";
+
+/// Does the work of the hidden side, when this process was started as such. A program that starts [`crate::FakeSsh`] with
+/// itself as [`crate::Builder::program`] calls this first in `main`.
+pub fn main() -> Option<ExitCode> {
+    let argv: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    if argv.get(1).is_some_and(|first| first == LAUNCH) {
+        return Some(launch(&argv[2..]));
+    }
+    let name = argv.first()?.rsplit('/').next()?.trim_start_matches('-').to_string();
+    if crate::program::NAMES.contains(&name.as_str()) {
+        return Some(crate::stub::ask(&name, &argv[1..]));
+    }
+    None
+}
+
+fn fail(text: &str, status: u8) -> ExitCode {
+    use std::io::Write as _;
+    let _written = writeln!(std::io::stderr(), "{text}");
+    ExitCode::from(status)
+}
+
+/// Sets limits, makes a session of its own, and becomes the command.
+fn launch(args: &[String]) -> ExitCode {
+    let [limits, terminal, cwd, argv @ ..] = args else { return ExitCode::SUCCESS };
+    let limits: Vec<u64> = limits.split(',').filter_map(|limit| limit.parse().ok()).collect();
+    let kinds = [Resource::Nproc, Resource::As, Resource::Nofile, Resource::Fsize];
+    for (kind, most) in kinds.into_iter().zip(limits).chain([(Resource::Core, 0)]) {
+        if rustix::process::setrlimit(kind, Rlimit { current: Some(most), maximum: Some(most) }).is_err() {
+            return fail("fake-ssh: cannot set the limits of the sandbox", 126);
+        }
+    }
+    // When memory runs out, this goes first.
+    let _best_effort = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let _already_leads = rustix::process::setsid();
+    if terminal == "tty" {
+        let _no_terminal = rustix::process::ioctl_tiocsctty(std::io::stdin());
+    }
+    if std::env::set_current_dir(cwd).is_err() {
+        let _root_is_there = std::env::set_current_dir("/");
+    }
+    let Some((program, rest)) = argv.split_first() else { return fail("fake-ssh: nothing to run", 126) };
+    let mut command = Command::new(program.strip_prefix("login:").unwrap_or(program));
+    if let Some(shell) = program.strip_prefix("login:") {
+        command.arg0(format!("-{}", shell.rsplit('/').next().unwrap_or(shell)));
+    }
+    let error = command.args(rest).exec();
+    not_started(program, &error)
+}
+
+/// What is said when a command cannot be started, as `lxc-attach` ends.
+fn not_started(program: &str, error: &std::io::Error) -> ExitCode {
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    let reason = if missing { "No such file or directory" } else { "Permission denied" };
+    fail(&format!("{reason} - Failed to exec \"{program}\""), if missing { 127 } else { 126 })
+}

@@ -1,0 +1,52 @@
+//! What a node's programs do: one file for each, on the cluster by its API in process.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use crate::User;
+use crate::site::{Node, Site};
+
+mod pveversion;
+
+/// The programs on a node's path that are stubs.
+pub(crate) const NAMES: &[&str] = &["pveversion", "sudo"];
+
+/// One call of a program.
+pub(crate) struct Call {
+    pub site: Arc<Site>,
+    pub node: Arc<Node>,
+    pub user: User,
+    /// Its name and its arguments.
+    pub argv: Vec<String>,
+    /// Working folder on the node.
+    pub cwd: String,
+    pub env: BTreeMap<String, String>,
+    pub stdin: File,
+    pub stdout: File,
+    pub stderr: File,
+    /// The stub at the other end: when it goes, what was started for it goes too.
+    pub socket: UnixStream,
+}
+
+impl Call {
+    /// Writes to standard output. Nobody reading is nobody's fault.
+    pub fn out(&mut self, text: &str) {
+        let _gone = self.stdout.write_all(text.as_bytes());
+    }
+
+    /// Writes to standard error.
+    pub fn err(&mut self, text: &str) {
+        let _gone = self.stderr.write_all(text.as_bytes());
+    }
+}
+
+/// Does it; the exit status.
+pub(crate) fn run(call: &mut Call) -> i32 {
+    match call.argv.first().map(String::as_str) {
+        Some("pveversion") => pveversion::run(call),
+        _ => 127,
+    }
+}

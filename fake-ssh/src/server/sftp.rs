@@ -1,0 +1,323 @@
+//! File transfer: SFTP version 3 over a node's own files, every path resolved beneath its root.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+
+use russh_sftp::protocol::{
+    Attrs, Data, File as Named, FileAttributes, Handle, Name, OpenFlags, Status, StatusCode, Version,
+};
+use russh_sftp::server::{Handler, StatusReply};
+use rustix::fs::{self, AtFlags, Mode, OFlags, RawDir};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::beneath::Root;
+
+/// Serves a channel until it ends.
+pub(super) fn serve<S>(stream: S, root: Root, home: &str)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let files = Files { root, home: home.into(), open: HashMap::new(), next: 0 };
+    drop(tokio::spawn(async move { russh_sftp::server::run(stream, files).await }));
+}
+
+/// What a handle stands for.
+enum Open {
+    File(File),
+    Folder { path: String, entries: Vec<Named> },
+}
+
+struct Files {
+    root: Root,
+    home: String,
+    open: HashMap<String, Open>,
+    next: u64,
+}
+
+/// Why something did not work, in SFTP's words.
+struct Refused(StatusCode, String);
+
+impl From<Refused> for StatusReply {
+    fn from(refused: Refused) -> StatusReply {
+        StatusReply { status_code: refused.0, error_message: Some(refused.1), language_tag: None }
+    }
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Refused {
+        match error.kind() {
+            io::ErrorKind::NotFound => Refused(StatusCode::NoSuchFile, "No such file".into()),
+            io::ErrorKind::PermissionDenied => Refused(StatusCode::PermissionDenied, "Permission denied".into()),
+            _ => Refused(StatusCode::Failure, "Failure".into()),
+        }
+    }
+}
+
+impl From<rustix::io::Errno> for Refused {
+    fn from(error: rustix::io::Errno) -> Refused {
+        io::Error::from(error).into()
+    }
+}
+
+fn done(id: u32) -> Status {
+    Status { id, status_code: StatusCode::Ok, error_message: "Success".into(), language_tag: "en".into() }
+}
+
+fn attributes(status: &fs::Stat) -> FileAttributes {
+    FileAttributes {
+        size: Some(u64::try_from(status.st_size).unwrap_or(0)),
+        uid: Some(0),
+        gid: Some(0),
+        permissions: Some(status.st_mode),
+        atime: Some(u32::try_from(status.st_atime).unwrap_or(0)),
+        mtime: Some(u32::try_from(status.st_mtime).unwrap_or(0)),
+        ..FileAttributes::default()
+    }
+}
+
+impl Files {
+    /// A path as the client means it: from its home unless it begins with `/`.
+    fn full(&self, path: &str) -> String {
+        if path.starts_with('/') { path.into() } else { format!("{}/{path}", self.home) }
+    }
+
+    fn keep(&mut self, open: Open) -> String {
+        self.next += 1;
+        let handle = self.next.to_string();
+        self.open.insert(handle.clone(), open);
+        handle
+    }
+
+    fn file(&self, handle: &str) -> Result<&File, Refused> {
+        match self.open.get(handle) {
+            Some(Open::File(file)) => Ok(file),
+            _ => Err(Refused(StatusCode::Failure, "Failure".into())),
+        }
+    }
+
+    /// Sets what can be set of something opened. Owners are root's inside, whatever is asked for.
+    fn set(&self, opened: &OwnedFd, wanted: &FileAttributes) -> Result<(), Refused> {
+        if let Some(size) = wanted.size {
+            fs::ftruncate(opened, size)?;
+        }
+        if let Some(mode) = wanted.permissions {
+            fs::fchmod(opened, Mode::from_raw_mode(mode & 0o7777))?;
+        }
+        if let (Some(atime), Some(mtime)) = (wanted.atime, wanted.mtime) {
+            let at = |seconds: u32| fs::Timespec { tv_sec: seconds.into(), tv_nsec: 0 };
+            fs::futimens(opened, &fs::Timestamps { last_access: at(atime), last_modification: at(mtime) })?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Named>, Refused> {
+        let folder = self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
+        let mut buffer = Vec::with_capacity(16 * 1024);
+        let mut entries = Vec::new();
+        let mut raw = RawDir::new(&folder, buffer.spare_capacity_mut());
+        while let Some(entry) = raw.next() {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if let Ok(status) = fs::statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW) {
+                entries.push(Named::new(name, attributes(&status)));
+            }
+        }
+        Ok(entries)
+    }
+}
+
+impl Handler for Files {
+    type Error = Refused;
+
+    fn unimplemented(&self) -> Refused {
+        Refused(StatusCode::OpUnsupported, "Operation unsupported".into())
+    }
+
+    async fn init(&mut self, _: u32, _: HashMap<String, String>) -> Result<Version, Refused> {
+        Ok(Version { version: 3, extensions: [("posix-rename@openssh.com".to_string(), "1".to_string())].into() })
+    }
+
+    async fn open(
+        &mut self,
+        id: u32,
+        filename: String,
+        wanted: OpenFlags,
+        attrs: FileAttributes,
+    ) -> Result<Handle, Refused> {
+        let mut flags = match (wanted.contains(OpenFlags::READ), wanted.contains(OpenFlags::WRITE)) {
+            (true, true) => OFlags::RDWR,
+            (false, true) => OFlags::WRONLY,
+            _ => OFlags::RDONLY,
+        };
+        let also = [
+            (OpenFlags::CREATE, OFlags::CREATE),
+            (OpenFlags::TRUNCATE, OFlags::TRUNC),
+            (OpenFlags::EXCLUDE, OFlags::EXCL),
+            (OpenFlags::APPEND, OFlags::APPEND),
+        ];
+        for (asked, flag) in also {
+            if wanted.contains(asked) {
+                flags |= flag;
+            }
+        }
+        let mode = attrs.permissions.unwrap_or(0o644);
+        let opened = self.root.open(&self.full(&filename), flags, mode)?;
+        if fs::FileType::from_raw_mode(fs::fstat(&opened)?.st_mode) == fs::FileType::Directory {
+            return Err(Refused(StatusCode::Failure, "Failure".into()));
+        }
+        Ok(Handle { id, handle: self.keep(Open::File(opened.into())) })
+    }
+
+    async fn close(&mut self, id: u32, handle: String) -> Result<Status, Refused> {
+        self.open.remove(&handle);
+        Ok(done(id))
+    }
+
+    async fn read(&mut self, id: u32, handle: String, offset: u64, len: u32) -> Result<Data, Refused> {
+        let mut data = vec![0; len.min(256 * 1024) as usize];
+        let length = self.file(&handle)?.read_at(&mut data, offset)?;
+        if length == 0 {
+            return Err(Refused(StatusCode::Eof, "End of file".into()));
+        }
+        data.truncate(length);
+        Ok(Data { id, data })
+    }
+
+    async fn write(&mut self, id: u32, handle: String, offset: u64, data: Vec<u8>) -> Result<Status, Refused> {
+        self.file(&handle)?.write_all_at(&data, offset)?;
+        Ok(done(id))
+    }
+
+    async fn lstat(&mut self, id: u32, path: String) -> Result<Attrs, Refused> {
+        Ok(Attrs { id, attrs: attributes(&self.root.link_status(&self.full(&path))?) })
+    }
+
+    async fn stat(&mut self, id: u32, path: String) -> Result<Attrs, Refused> {
+        Ok(Attrs { id, attrs: attributes(&self.root.status(&self.full(&path))?) })
+    }
+
+    async fn fstat(&mut self, id: u32, handle: String) -> Result<Attrs, Refused> {
+        Ok(Attrs { id, attrs: attributes(&fs::fstat(self.file(&handle)?)?) })
+    }
+
+    async fn setstat(&mut self, id: u32, path: String, attrs: FileAttributes) -> Result<Status, Refused> {
+        let path = self.full(&path);
+        self.root.parent(&path)?;
+        let opened = match self.root.open(&path, OFlags::WRONLY, 0) {
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => self.root.open(&path, OFlags::RDONLY, 0)?,
+            opened => opened?,
+        };
+        self.set(&opened, &attrs)?;
+        Ok(done(id))
+    }
+
+    async fn fsetstat(&mut self, id: u32, handle: String, attrs: FileAttributes) -> Result<Status, Refused> {
+        let opened = self.file(&handle)?.as_fd().try_clone_to_owned()?;
+        self.set(&opened, &attrs)?;
+        Ok(done(id))
+    }
+
+    async fn opendir(&mut self, id: u32, path: String) -> Result<Handle, Refused> {
+        let path = self.full(&path);
+        let entries = self.list(&path)?;
+        Ok(Handle { id, handle: self.keep(Open::Folder { path, entries }) })
+    }
+
+    async fn readdir(&mut self, id: u32, handle: String) -> Result<Name, Refused> {
+        match self.open.get_mut(&handle) {
+            Some(Open::Folder { entries, .. }) if !entries.is_empty() => {
+                let rest = entries.split_off(entries.len().min(100));
+                Ok(Name { id, files: std::mem::replace(entries, rest) })
+            }
+            Some(Open::Folder { path, .. }) => Err(Refused(StatusCode::Eof, format!("End of {path}"))),
+            _ => Err(Refused(StatusCode::Failure, "Failure".into())),
+        }
+    }
+
+    async fn remove(&mut self, id: u32, filename: String) -> Result<Status, Refused> {
+        let (folder, name) = self.root.parent(&self.full(&filename))?;
+        fs::unlinkat(folder, name, AtFlags::empty())?;
+        Ok(done(id))
+    }
+
+    async fn rmdir(&mut self, id: u32, path: String) -> Result<Status, Refused> {
+        let (folder, name) = self.root.parent(&self.full(&path))?;
+        fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+        Ok(done(id))
+    }
+
+    async fn mkdir(&mut self, id: u32, path: String, attrs: FileAttributes) -> Result<Status, Refused> {
+        self.root.make_folder(&self.full(&path), attrs.permissions.unwrap_or(0o755))?;
+        Ok(done(id))
+    }
+
+    async fn realpath(&mut self, id: u32, path: String) -> Result<Name, Refused> {
+        let mut parts: Vec<&str> = Vec::new();
+        let full = self.full(&path);
+        for part in full.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                other => parts.push(other),
+            }
+        }
+        Ok(Name { id, files: vec![Named::dummy(format!("/{}", parts.join("/")))] })
+    }
+
+    async fn rename(&mut self, id: u32, oldpath: String, newpath: String) -> Result<Status, Refused> {
+        self.move_to(&oldpath, &newpath, false)?;
+        Ok(done(id))
+    }
+
+    async fn readlink(&mut self, id: u32, path: String) -> Result<Name, Refused> {
+        let link = self.root.open(&self.full(&path), OFlags::PATH | OFlags::NOFOLLOW, 0)?;
+        let target = fs::readlinkat(link, "", Vec::new())?;
+        Ok(Name { id, files: vec![Named::dummy(target.to_string_lossy())] })
+    }
+
+    async fn symlink(&mut self, id: u32, linkpath: String, targetpath: String) -> Result<Status, Refused> {
+        // OpenSSH sends the two in the other order than the draft says, and every client does as OpenSSH does.
+        self.root.link(&self.full(&targetpath), &linkpath)?;
+        Ok(done(id))
+    }
+
+    async fn extended(
+        &mut self,
+        id: u32,
+        request: String,
+        data: Vec<u8>,
+    ) -> Result<russh_sftp::protocol::Packet, Refused> {
+        let names = strings(&data);
+        match (request.as_str(), names.as_slice()) {
+            ("posix-rename@openssh.com", [old, new]) => {
+                self.move_to(old, new, true)?;
+                Ok(russh_sftp::protocol::Packet::Status(done(id)))
+            }
+            _ => Err(self.unimplemented()),
+        }
+    }
+}
+
+impl Files {
+    fn move_to(&self, old: &str, new: &str, replace: bool) -> Result<(), Refused> {
+        let (from, old) = self.root.parent(&self.full(old))?;
+        let (to, new) = self.root.parent(&self.full(new))?;
+        let flags = if replace { fs::RenameFlags::empty() } else { fs::RenameFlags::NOREPLACE };
+        Ok(fs::renameat_with(from, old, to, new, flags)?)
+    }
+}
+
+/// The length-prefixed texts of an extended request.
+fn strings(mut data: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    while let Some((length, rest)) = data.split_first_chunk::<4>() {
+        let length = u32::from_be_bytes(*length) as usize;
+        let Some((text, after)) = rest.split_at_checked(length) else { break };
+        found.push(String::from_utf8_lossy(text).into_owned());
+        data = after;
+    }
+    found
+}

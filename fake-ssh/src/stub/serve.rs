@@ -1,0 +1,102 @@
+//! The outer end of a sandbox's socket: it serves that sandbox alone, and does what its stubs ask for.
+
+use std::fs::File;
+use std::io::{IoSliceMut, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use tokio::net::UnixListener;
+
+use super::{LONGEST, Question};
+use crate::User;
+use crate::program::{self, Call};
+use crate::site::{Node, Site, random_word};
+
+/// One sandbox's socket; it goes when this goes.
+pub(crate) struct Desk {
+    socket: PathBuf,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.task.abort();
+        let _best_effort = std::fs::remove_file(&self.socket);
+    }
+}
+
+impl Desk {
+    /// Makes one, for what a user does on a node.
+    pub fn open(site: Arc<Site>, node: Arc<Node>, user: User) -> std::io::Result<Desk> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let socket = site.folder().join(format!("s{}", random_word(16)));
+        let listener = UnixListener::bind(&socket)?;
+        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let Ok(stream) = stream.into_std() else { continue };
+                let (site, node, user) = (Arc::clone(&site), Arc::clone(&node), user.clone());
+                drop(tokio::task::spawn_blocking(move || answer(stream, &site, &node, &user)));
+            }
+        });
+        Ok(Desk { socket, task })
+    }
+
+    /// Where it is, outside.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+}
+
+/// Answers one question. A stub that goes away hears nothing, and needs nothing.
+fn answer(mut stream: UnixStream, site: &Arc<Site>, node: &Arc<Node>, user: &User) {
+    let allowed = site.owner.is_none_or(|owner| {
+        rustix::net::sockopt::socket_peercred(&stream).is_ok_and(|peer| peer.uid.as_raw() == owner)
+    });
+    if !allowed || stream.set_nonblocking(false).is_err() {
+        return;
+    }
+    let Ok((question, streams)) = receive(&mut stream) else { return };
+    let [stdin, stdout, stderr] = streams;
+    let Ok(socket) = stream.try_clone() else { return };
+    site.remember(question.argv.clone());
+    let mut call = Call {
+        site: Arc::clone(site),
+        node: Arc::clone(node),
+        user: user.clone(),
+        argv: question.argv,
+        cwd: question.cwd,
+        env: question.env,
+        stdin,
+        stdout,
+        stderr,
+        socket,
+    };
+    let status = program::run(&mut call);
+    site.refresh(node);
+    let _gone = stream.write_all(&status.to_be_bytes());
+}
+
+fn receive(stream: &mut UnixStream) -> std::io::Result<(Question, [File; 3])> {
+    let mut length = [0; 4];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    rustix::net::recvmsg(&*stream, &mut [IoSliceMut::new(&mut length)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let mut streams: Vec<File> = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            streams.extend(rights.map(File::from));
+        }
+    }
+    let streams: [File; 3] = streams.try_into().map_err(|_| std::io::Error::other("three streams are needed"))?;
+    let length = u32::from_be_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(std::io::Error::other("too long"));
+    }
+    let mut text = vec![0; length];
+    stream.read_exact(&mut text)?;
+    Ok((serde_json::from_slice(&text)?, streams))
+}

@@ -1,0 +1,4 @@
+//! The SSH of a fake cluster's nodes, over SSH.
+
+mod client;
+mod commands;
