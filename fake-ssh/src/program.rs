@@ -9,10 +9,24 @@ use std::sync::Arc;
 use crate::User;
 use crate::site::{Node, Site};
 
+mod container;
+mod guest;
+mod ha_manager;
+mod pct;
+mod pvecm;
+mod pvenode;
+mod pvesh;
+mod pvesm;
+mod pveum;
 mod pveversion;
+mod qm;
+mod sudo;
 
 /// The programs on a node's path that are stubs.
-pub(crate) const NAMES: &[&str] = &["pveversion", "sudo"];
+pub(crate) const NAMES: &[&str] = &[
+    "ha-manager", "pct", "pveam", "pvecm", "pvenode", "pvesh", "pvesm", "pvesr", "pvesubscription", "pveum", "pveversion",
+    "qm", "sudo", "vzdump",
+];
 
 /// One call of a program.
 pub(crate) struct Call {
@@ -45,8 +59,22 @@ impl Call {
 
 /// Does it; the exit status.
 pub(crate) fn run(call: &mut Call) -> i32 {
-    match call.argv.first().map(String::as_str) {
-        Some("pveversion") => pveversion::run(call),
-        _ => 127,
-    }
+    let program = match call.argv.first().map(String::as_str) {
+        Some("pveversion") => return pveversion::run(call),
+        Some("pvesh") => return pvesh::run(call),
+        Some("sudo") => return sudo::run(call),
+        Some("vzdump") => return pvenode::vzdump(call),
+        Some("ha-manager") => &ha_manager::HA,
+        Some("pct") => &pct::PCT,
+        Some("pveam") => &pvenode::PVEAM,
+        Some("pvecm") => &pvecm::PVECM,
+        Some("pvenode") => &pvenode::PVENODE,
+        Some("pvesm") => &pvesm::PVESM,
+        Some("pvesr") => &pvenode::PVESR,
+        Some("pvesubscription") => &pvenode::PVESUBSCRIPTION,
+        Some("pveum") => &pveum::PVEUM,
+        Some("qm") => &qm::QM,
+        _ => return 127,
+    };
+    crate::cli::command::run(program, call)
 }

@@ -1,5 +1,7 @@
 //! The files of a node or a container: a folder that plays `/`.
 
+pub(crate) mod container;
+pub(crate) mod distribution;
 pub(crate) mod node;
 mod programs;
 

@@ -30,6 +30,7 @@ pub(crate) struct Site {
     pub warden: Warden,
     folder: Folder,
     calls: Mutex<VecDeque<Vec<String>>>,
+    making: Mutex<()>,
     /// The configuration files as last written, by node.
     written: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
 }
@@ -113,8 +114,8 @@ impl Site {
             nodes.insert(name, std::sync::Arc::new(node));
         }
         let warden = Warden::start();
-        let (calls, written) = Default::default();
-        Ok(Site { direct, users, nodes, limits, program, confinement, owner, warden, folder, calls, written })
+        let (calls, making, written) = Default::default();
+        Ok(Site { direct, users, nodes, limits, program, confinement, owner, warden, folder, calls, making, written })
     }
 
     /// Ends everything that still runs.
@@ -148,6 +149,11 @@ impl Site {
 
     pub fn calls(&self) -> Vec<Vec<String>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// One root directory is made at a time.
+    pub fn making(&self) -> MutexGuard<'_, ()> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Brings the files under a node's `/etc/pve` up to the world.

@@ -19,6 +19,19 @@ pub(crate) const BASE: &[&str] = &[
     "zstd", "scp", "rsync", "ssh-keygen",
 ];
 
+/// What BusyBox is, where it is everything.
+pub(super) const APPLETS: &[&str] = &[
+    "[", "ash", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cksum", "clear", "cmp", "comm", "cp",
+    "cut", "date", "dd", "df", "diff", "dirname", "du", "echo", "egrep", "env", "expr", "false", "fgrep", "find",
+    "free", "getopt", "grep", "gunzip", "gzip", "head", "hexdump", "hostname", "id", "ip", "kill", "killall", "less",
+    "ln", "logger", "ls", "md5sum", "mkdir", "mkfifo", "mktemp", "more", "mv", "netstat", "nice", "nohup", "nproc",
+    "od", "pgrep", "pidof", "pkill", "printenv", "printf", "ps", "pwd", "readlink", "realpath", "rm", "rmdir", "sed",
+    "seq", "setsid", "sh", "sha1sum", "sha256sum", "sha512sum", "shuf", "sleep", "sort", "split", "stat", "stty",
+    "sync", "tail", "tar", "tee", "test", "time", "timeout", "top", "touch", "tr", "true", "truncate", "tty", "uname",
+    "uniq", "unlink", "unxz", "uptime", "vi", "watch", "wc", "wget", "which", "who", "whoami", "xargs", "xzcat", "yes",
+    "zcat",
+];
+
 /// Where a program lies inside (`bin`, `sbin`), and what the link to it says. Links of this machine, such as those to
 /// `/etc/alternatives`, are followed here: their targets are not shown.
 pub(super) fn find(name: &str) -> Option<(&'static str, String)> {

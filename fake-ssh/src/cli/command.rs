@@ -1,0 +1,371 @@
+//! A program's commands as a table, and what happens when one is called.
+
+use std::str::FromStr as _;
+
+use pve_catalog::schema::{Kind, Schema};
+use pve_catalog::{Catalog, Method, Verb, path, verify};
+use serde_json::{Map, Value};
+
+use super::table::{self, Look};
+use super::{Failure, json, options, usage};
+use crate::program::Call;
+
+/// A program.
+pub(crate) struct Program {
+    pub name: &'static str,
+    pub commands: &'static [Command],
+}
+
+/// One command.
+pub(crate) struct Command {
+    /// `disk resize`
+    pub words: &'static str,
+    /// Commands of one group stand together in the usage; 0 is a second name, which does not.
+    pub group: u8,
+    pub does: Does,
+    /// Parameters that are given by their place.
+    pub args: &'static [&'static str],
+    pub shows: Shows,
+}
+
+/// What it does.
+pub(crate) enum Does {
+    /// `POST /nodes/{node}/qemu/{vmid}/status/start`
+    Api(&'static str),
+    /// Something of its own, with its parameters: name, type (`i`, `s`, `b`), `?` behind it when optional.
+    Own(&'static [(&'static str, &'static str)], Act),
+}
+
+/// Something of its own: the exit status.
+pub(crate) type Act = fn(&mut Call, &Map<String, Value>) -> Result<i32, Failure>;
+
+/// What is printed.
+#[derive(Clone, Copy)]
+pub(crate) enum Shows {
+    Nothing,
+    /// The task's log; its end decides on the exit status.
+    Task,
+    /// The task's log; exit status 0 however it ends.
+    TaskAnyway,
+    /// The result, by a function.
+    With(fn(&mut Call, &Map<String, Value>, &Value)),
+    /// A table of these columns (none: as the result is declared), in any of the output formats.
+    Table(&'static [&'static str]),
+}
+
+impl Command {
+    fn method(&self) -> Option<&'static Method> {
+        let Does::Api(key) = self.does else { return None };
+        let (verb, template) = key.split_once(' ')?;
+        Catalog::embedded().get(Verb::from_str(verb).ok()?, template)
+    }
+
+    /// Our own line about it.
+    pub fn summary(&self) -> Option<&'static str> {
+        self.method().map(|method| method.summary)
+    }
+
+    /// Its parameters, sorted.
+    pub fn params(&self) -> Vec<(String, Schema)> {
+        match &self.does {
+            Does::Own(own, _) => own
+                .iter()
+                .map(|(name, kind)| {
+                    let schema = Schema {
+                        kind: match kind.chars().next() {
+                            Some('i') => Kind::Integer,
+                            Some('b') => Kind::Boolean,
+                            _ => Kind::String,
+                        },
+                        optional: kind.ends_with('?'),
+                        ..Schema::default()
+                    };
+                    (name.to_string(), schema)
+                })
+                .collect(),
+            Does::Api(_) => {
+                let Some(method) = self.method() else { return Vec::new() };
+                let names = verify::parameter_names(method.parameters());
+                let mut found: Vec<(String, Schema)> = names
+                    .into_iter()
+                    .filter_map(|name| {
+                        let plain = name.replace("[n]", "0");
+                        Some((name.to_string(), verify::parameter(method.parameters(), &plain)?.clone()))
+                    })
+                    .collect();
+                found.sort_by(|a, b| a.0.cmp(&b.0));
+                found
+            }
+        }
+    }
+
+    /// Whether the program itself fills a parameter in.
+    pub fn fixes(&self, name: &str) -> bool {
+        name == "node" && matches!(self.does, Does::Api(_)) && !self.args.contains(&"node")
+    }
+
+    /// Whether it takes the options of output formats.
+    pub fn formats(&self) -> bool {
+        matches!(self.shows, Shows::Table(_))
+    }
+}
+
+/// Options of everything that prints tables.
+const FORMATS: [(&str, bool); 5] =
+    [("output-format", false), ("noborder", true), ("noheader", true), ("human-readable", true), ("quiet", true)];
+
+/// Runs a program.
+pub(crate) fn run(program: &Program, call: &mut Call) -> i32 {
+    if call.user.uid != 0 {
+        call.err("please run as root\n");
+        return 255;
+    }
+    let args: Vec<String> = call.argv[1..].to_vec();
+    if args.is_empty() && !program.commands.iter().any(|command| command.words.is_empty()) {
+        call.err(&format!("ERROR: no command specified\n{}", usage::all(program)));
+        return 255;
+    }
+    if matches!(args.first().map(String::as_str), Some("help" | "--help" | "-h")) {
+        return help(program, call, &args[1..]);
+    }
+    match find(program, &args) {
+        Ok((command, used)) => perform(program, command, call, &args[used..]),
+        Err(text) => {
+            call.err(&format!("{text}\n{}", usage::all(program)));
+            255
+        }
+    }
+}
+
+fn help(program: &Program, call: &mut Call, words: &[String]) -> i32 {
+    let wanted = words.join(" ");
+    let mut text = String::new();
+    for command in program.commands.iter().filter(|command| command.group > 0) {
+        if wanted.is_empty() || command.words == wanted || command.words.starts_with(&format!("{wanted} ")) {
+            text.push_str(&usage::long(program, command));
+        }
+    }
+    call.out(&format!("{text}\n"));
+    0
+}
+
+/// The command that arguments begin with, and how many words it has. Words may be cut where they stay clear.
+fn find<'p>(program: &'p Program, args: &[String]) -> Result<(&'p Command, usize), String> {
+    let mut left: Vec<&Command> = program.commands.iter().collect();
+    if let [only] = left.as_slice()
+        && only.words.is_empty()
+    {
+        return Ok((only, 0));
+    }
+    let word_of = |command: &Command, at: usize| command.words.split(' ').nth(at).map(str::to_string);
+    let mut said = Vec::new();
+    for (at, arg) in args.iter().enumerate() {
+        said.push(arg.as_str());
+        let exact: Vec<&Command> = left.iter().copied().filter(|c| word_of(c, at).as_deref() == Some(arg)).collect();
+        let begins = |c: &&&Command| c.group > 0 && word_of(c, at).is_some_and(|word| word.starts_with(arg.as_str()));
+        let close: Vec<&Command> = left.iter().filter(begins).copied().collect();
+        let mut words: Vec<Option<String>> = close.iter().map(|command| word_of(command, at)).collect();
+        words.dedup();
+        left = match (exact.is_empty(), words.len()) {
+            (false, _) => exact,
+            (true, 1) => close,
+            _ => return Err(format!("ERROR: unknown command '{} {}'", program.name, said.join(" "))),
+        };
+        if let Some(found) = left.iter().find(|command| command.words.split(' ').count() == at + 1) {
+            return Ok((found, at + 1));
+        }
+    }
+    Err(format!("ERROR: incomplete command '{} {}'", program.name, said.join(" ")))
+}
+
+/// Reads a command's arguments and does it.
+pub(crate) fn perform(program: &Program, command: &Command, call: &mut Call, args: &[String]) -> i32 {
+    let short = usage::line(program, command);
+    let known: Vec<options::Known> = command
+        .params()
+        .iter()
+        .filter(|(name, _)| !command.args.contains(&name.as_str()) && !command.fixes(name))
+        .map(|(name, schema)| options::Known {
+            name: name.clone(),
+            boolean: schema.kind == Kind::Boolean,
+            list: schema.is_list() || schema.kind == Kind::Array,
+        })
+        .chain(FORMATS.iter().filter(|_| command.formats()).map(|(name, boolean)| options::Known {
+            name: name.to_string(),
+            boolean: *boolean,
+            list: false,
+        }))
+        .collect();
+    let mut read = options::read(&known, args);
+    if !read.errors.is_empty() {
+        call.err(&format!("{}\n400 unable to parse option\n{short}\n", read.errors.join("\n")));
+        return 255;
+    }
+    if let Err(text) = places(command, &mut read) {
+        call.err(&format!("{text}\n{short}\n"));
+        return 255;
+    }
+    let look = look(call, &mut read.given);
+    match act(command, call, &read.given, look) {
+        Ok(status) => status,
+        Err(failure) => {
+            call.err(&failure.text(&short));
+            failure.exit()
+        }
+    }
+}
+
+/// Gives what stands by its place its name.
+fn places(command: &Command, read: &mut options::Read) -> Result<(), String> {
+    let params = command.params();
+    let mut rest = std::mem::take(&mut read.rest).into_iter();
+    for arg in command.args {
+        if *arg == "extra-args" {
+            let all: Vec<Value> = rest.by_ref().map(Value::from).collect();
+            read.given.insert("extra-args".into(), all.into());
+            continue;
+        }
+        let optional = params.iter().find(|(name, _)| name == arg).is_none_or(|(_, schema)| schema.optional);
+        match rest.next() {
+            Some(value) => drop(read.given.insert(arg.to_string(), value.into())),
+            None if optional => {}
+            None => return Err("400 not enough arguments".into()),
+        }
+    }
+    if rest.next().is_some() { Err("400 too many arguments".into()) } else { Ok(()) }
+}
+
+/// Output options are taken out of what is sent.
+pub(crate) fn look(call: &Call, given: &mut Map<String, Value>) -> (Look, String) {
+    let mut take = |name: &str| given.remove(name).and_then(|value| value.as_str().map(str::to_string));
+    let on = |value: Option<String>| value.as_deref() == Some("1");
+    let format = take("output-format").unwrap_or_else(|| "text".into());
+    let human = take("human-readable").as_deref() != Some("0");
+    let (border, header) = (!on(take("noborder")), !on(take("noheader")));
+    let quiet = on(take("quiet"));
+    (Look { border, header, human, boxes: call.boxes() }, if quiet { "none".into() } else { format })
+}
+
+fn act(
+    command: &Command,
+    call: &mut Call,
+    given: &Map<String, Value>,
+    (look, format): (Look, String),
+) -> Result<i32, Failure> {
+    let key = match &command.does {
+        Does::Own(_, act) => return own(command, call, given, *act),
+        Does::Api(key) => key,
+    };
+    let (verb, template) = key.split_once(' ').unwrap_or(("GET", key));
+    let mut params = given.clone();
+    let node = call.node.name.clone();
+    let mut values: Vec<(String, String)> = Vec::new();
+    for name in path::placeholders(template) {
+        let value = params.remove(name).map(|value| super::text(&value));
+        let value = if command.fixes(name) { node.clone() } else { value.unwrap_or_default() };
+        values.push((name.to_string(), value));
+    }
+    let mut place = template.to_string();
+    for (name, value) in &values {
+        place = place.replace(&format!("{{{name}}}"), value);
+    }
+    let result = call.api(verb, &place, params)?;
+    Ok(match command.shows {
+        Shows::Nothing => 0,
+        Shows::Task | Shows::TaskAnyway => match result.as_str().filter(|text| text.starts_with("UPID:")) {
+            Some(upid) => {
+                let status = call.show_task(upid);
+                if matches!(command.shows, Shows::TaskAnyway) { 0 } else { status }
+            }
+            None => 0,
+        },
+        Shows::With(show) => {
+            show(call, given, &result);
+            0
+        }
+        Shows::Table(columns) => {
+            let returns = command.method().map(Method::returns);
+            let text = print(&result, returns, columns, look, &format);
+            call.out(&text);
+            0
+        }
+    })
+}
+
+fn own(command: &Command, call: &mut Call, given: &Map<String, Value>, act: Act) -> Result<i32, Failure> {
+    let mut errors = std::collections::BTreeMap::new();
+    for (name, schema) in command.params() {
+        let value = given.get(&name).and_then(Value::as_str);
+        match value {
+            None if !schema.optional && !given.contains_key(&name) => {
+                errors.insert(name, "property is missing and it is not optional".to_string());
+            }
+            Some(value) if name == "vmid" && !value.parse::<u32>().is_ok_and(|id| (100..1_000_000_000).contains(&id)) => {
+                let text = match value.parse::<i64>() {
+                    Ok(_) => "invalid format - value does not look like a valid VM ID".to_string(),
+                    Err(_) => format!("type check ('integer') failed - got '{value}'"),
+                };
+                errors.insert(name, text);
+            }
+            Some(value) if schema.kind == Kind::Integer && value.parse::<i64>().is_err() => {
+                errors.insert(name, format!("type check ('integer') failed - got '{value}'"));
+            }
+            _ => {}
+        }
+    }
+    if errors.is_empty() {
+        return act(call, given);
+    }
+    Err(Failure { status: 400, message: "Parameter verification failed.".into(), errors })
+}
+
+/// A result in an output format.
+pub(crate) fn print(value: &Value, returns: Option<&Schema>, columns: &[&str], look: Look, format: &str) -> String {
+    match format {
+        "none" => String::new(),
+        "json" if value.is_null() => String::new(),
+        "json" => format!("{}\n", json::compact(value)),
+        "json-pretty" if value.is_null() => String::new(),
+        "json-pretty" => json::pretty(value),
+        "yaml" if value.is_null() => String::new(),
+        "yaml" => json::yaml(value),
+        _ => plain(value, returns, columns, look),
+    }
+}
+
+fn plain(value: &Value, returns: Option<&Schema>, only: &[&str], look: Look) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Array(rows) if rows.is_empty() => String::new(),
+        Value::Array(rows) => {
+            let items = returns.and_then(|schema| schema.items.as_deref());
+            let mut columns = items.map(table::columns).unwrap_or_default();
+            if columns.is_empty() && rows.iter().all(Value::is_object) {
+                let mut names: Vec<String> =
+                    rows.iter().filter_map(Value::as_object).flat_map(|row| row.keys().cloned()).collect();
+                names.sort();
+                names.dedup();
+                let column = |name: String| table::Column { title: name.clone(), key: name, right: false };
+                columns = names.into_iter().map(column).collect();
+            }
+            if columns.is_empty() {
+                return rows.iter().map(|row| format!("{}\n", super::text(row))).collect();
+            }
+            if !only.is_empty() {
+                let pick = |name: &&str| {
+                    let known = columns.iter().find(|column| column.key == *name);
+                    known.cloned().unwrap_or(table::Column {
+                        key: name.to_string(),
+                        title: name.to_string(),
+                        right: false,
+                    })
+                };
+                columns = only.iter().map(pick).collect();
+            }
+            table::list(&columns, rows, look)
+        }
+        Value::Object(map) if map.is_empty() => String::new(),
+        Value::Object(_) => table::object(value, look),
+        scalar => format!("{}\n", super::text(scalar)),
+    }
+}

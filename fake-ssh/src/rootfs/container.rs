@@ -1,0 +1,70 @@
+//! A container's root directory: made when something first wants into it, by the distribution of its configuration.
+
+use std::io;
+
+use fake_pve::world::GuestKind;
+
+use super::{BASE, Tree};
+use crate::beneath::Root;
+use crate::rootfs::distribution::Distribution;
+use crate::site::Site;
+
+/// What is known about the container of a directory: its birth, and when it was last started.
+const BIRTH: &str = ".fake/birth";
+const BOOT: &str = ".fake/boot";
+
+/// The directory as the container is now: made if need be, made anew when the container is another one than before, its
+/// services started anew when it was started since.
+pub(crate) fn ensure(site: &Site, vmid: u32) -> io::Result<(Root, String)> {
+    let facts = site.direct.world(|world| {
+        let guest = world.guests.get(&vmid).filter(|guest| guest.kind == GuestKind::Lxc)?;
+        let ostype = guest.option("ostype").unwrap_or_default();
+        Some((guest.created, guest.started, guest.name(), ostype, guest.option("ostemplate")))
+    });
+    let Some((created, started, name, ostype, _template)) = facts else { return Err(io::ErrorKind::NotFound.into()) };
+    let folder = site.folder().join(format!("ct{vmid}"));
+    let root = Root::new(folder.clone(), site.owner);
+    let birth = format!("{created}");
+    let _one_at_a_time = site.making();
+    if std::fs::read_to_string(folder.join(BIRTH)).ok().as_deref() != Some(&birth) {
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        make(&root, &Distribution::of(&ostype), &name)?;
+        std::fs::write(folder.join(BIRTH), &birth)?;
+    }
+    let boot = format!("{started:?}");
+    if std::fs::read_to_string(folder.join(BOOT)).ok().as_deref() != Some(&boot) {
+        root.write("/etc/hostname", &format!("{name}\n"), 0o644)?;
+        started_anew(&root)?;
+        std::fs::write(folder.join(BOOT), &boot)?;
+    }
+    Ok((root, name))
+}
+
+fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> {
+    let tree = Tree::begin(root.folder(), root.owner())?;
+    tree.skeleton()?;
+    distribution.files(&tree)?;
+    tree.stubs("bin", distribution.stubs())?;
+    tree.stubs("sbin", &["useradd", "userdel", "usermod", "groupadd", "groupdel", "chpasswd"])?;
+    if distribution.busybox() {
+        tree.programs(&["busybox"])?;
+        for applet in super::programs::APPLETS {
+            tree.link(&format!("usr/bin/{applet}"), "busybox")?;
+        }
+    } else {
+        tree.programs(BASE)?;
+    }
+    tree.file("etc/hosts", &format!("127.0.0.1 localhost\n127.0.1.1 {name}\n"))?;
+    tree.file("etc/resolv.conf", "nameserver 192.0.2.1\n")?;
+    tree.folders(&["root/.ssh", "run/systemd", "var/lib/fake"])?;
+    tree.mode("root/.ssh", 0o700)?;
+    tree.file("run/systemd/container", "lxc\n")
+}
+
+/// What runs after a start: the services that are enabled.
+fn started_anew(root: &Root) -> io::Result<()> {
+    let enabled = root.text("/var/lib/fake/enabled").unwrap_or_default();
+    root.write("/var/lib/fake/active", &enabled, 0o644)
+}
