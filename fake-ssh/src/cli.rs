@@ -27,15 +27,6 @@ impl Failure {
         Failure { status: 500, message: message.into(), ..Failure::default() }
     }
 
-    /// One wrong parameter.
-    pub fn parameter(name: &str, text: impl Into<String>) -> Failure {
-        Failure {
-            status: 400,
-            message: "Parameter verification failed.".into(),
-            errors: [(name.to_string(), text.into())].into(),
-        }
-    }
-
     /// The exit status that the real tools leave behind: what `errno` was, 255 where nothing had set it.
     pub fn exit(&self) -> i32 {
         let missing = self.message.starts_with("Configuration file '") && self.message.contains("' does not exist");
@@ -50,7 +41,7 @@ impl Failure {
             status => format!("{status} {message}\n"),
         };
         for (name, error) in &self.errors {
-            text.push_str(&format!("{name}: {}\n", error.trim_end()));
+            text.push_str(&format!("{name}: {error}\n"));
         }
         if self.status == 400 {
             text.push_str(usage);
@@ -130,6 +121,9 @@ pub(crate) fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(on) => u8::from(*on).to_string(),
         Value::Array(_) | Value::Object(_) => json::compact(value),
-        Value::Number(number) => number.to_string(),
+        Value::Number(number) => match number.as_f64() {
+            Some(whole) if number.is_f64() && whole.fract() == 0.0 => format!("{whole:.0}"),
+            _ => number.to_string(),
+        },
     }
 }

@@ -106,7 +106,10 @@ impl Command {
 
     /// Whether it takes the options of output formats.
     pub fn formats(&self) -> bool {
-        matches!(self.shows, Shows::Table(_))
+        match self.does {
+            Does::Own(params, _) => params.iter().any(|(name, _)| *name == "output-format"),
+            Does::Api(_) => matches!(self.shows, Shows::Table(_)),
+        }
     }
 }
 
@@ -184,7 +187,7 @@ pub(crate) fn perform(program: &Program, command: &Command, call: &mut Call, arg
     let known: Vec<options::Known> = command
         .params()
         .iter()
-        .filter(|(name, _)| !command.args.contains(&name.as_str()) && !command.fixes(name))
+        .filter(|(name, _)| !command.args.contains(&name.as_str()) && !command.fixes(name) && name != "output-format")
         .map(|(name, schema)| options::Known {
             name: name.clone(),
             boolean: schema.kind == Kind::Boolean,
@@ -205,7 +208,11 @@ pub(crate) fn perform(program: &Program, command: &Command, call: &mut Call, arg
         call.err(&format!("{text}\n{short}\n"));
         return 255;
     }
-    let look = look(call, &mut read.given);
+    let look = match command.does {
+        // These read the options of output themselves.
+        Does::Own(..) => look(call, &mut Map::new()),
+        Does::Api(_) => look(call, &mut read.given),
+    };
     match act(command, call, &read.given, look) {
         Ok(status) => status,
         Err(failure) => {
@@ -302,7 +309,7 @@ fn own(command: &Command, call: &mut Call, given: &Map<String, Value>, act: Act)
             }
             Some(value) if name == "vmid" && !value.parse::<u32>().is_ok_and(|id| (100..1_000_000_000).contains(&id)) => {
                 let text = match value.parse::<i64>() {
-                    Ok(_) => "invalid format - value does not look like a valid VM ID".to_string(),
+                    Ok(_) => "invalid format - value does not look like a valid VM ID\n".to_string(),
                     Err(_) => format!("type check ('integer') failed - got '{value}'"),
                 };
                 errors.insert(name, text);

@@ -95,6 +95,10 @@ pub(crate) fn draw(columns: &[Column], rows: &[Vec<String>], look: Look) -> Stri
             };
             let joint = if look.boxes { ends[1] } else { '+' };
             let parts: Vec<String> = widths.iter().map(|width| line.to_string().repeat(width + 2)).collect();
+            // The real tool forgets the last corner below the title of a single column.
+            if kind == 1 && columns.len() == 1 && !look.boxes {
+                return format!("{}{}\n", ends[0], parts.concat());
+            }
             format!("{}{}{}\n", ends[0], parts.join(&joint.to_string()), ends[2])
         }
     };

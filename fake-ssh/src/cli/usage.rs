@@ -23,7 +23,8 @@ pub(crate) fn line(program: &Program, command: &Command) -> String {
         let optional = *arg == "extra-args" || find(arg).is_none_or(|schema| schema.optional);
         parts.push(if optional { format!("[<{arg}>]") } else { format!("<{arg}>") });
     }
-    let others = || params.iter().filter(|(name, _)| !command.args.contains(&name.as_str()) && !command.fixes(name));
+    let free = |name: &str| !command.args.contains(&name) && !command.fixes(name) && name != "output-format";
+    let others = || params.iter().filter(|(name, _)| free(name));
     for (name, schema) in others().filter(|(_, schema)| !schema.optional) {
         parts.push(format!("--{name} {}", word(schema)));
     }

@@ -24,9 +24,10 @@ const fn command(
 const CT: &[&str] = &["vmid"];
 const SNAP: &[&str] = &["vmid", "snapname"];
 const ONE: &[(&str, &str)] = &[("vmid", "i")];
-const COPY: &[(&str, &str)] = &[
-    ("vmid", "i"), ("file", "s?"), ("path", "s?"), ("destination", "s"), ("group", "s?"), ("perms", "s?"), ("user", "s?"),
-];
+const PUSH: &[(&str, &str)] =
+    &[("vmid", "i"), ("file", "s"), ("destination", "s"), ("group", "s?"), ("perms", "s?"), ("user", "s?")];
+const PULL: &[(&str, &str)] =
+    &[("vmid", "i"), ("path", "s"), ("destination", "s"), ("group", "s?"), ("perms", "s?"), ("user", "s?")];
 const MOVE: &[&str] = &["vmid", "volume", "storage", "target-vmid", "target-volume"];
 
 const COMMANDS: &[Command] = &[
@@ -66,8 +67,8 @@ const COMMANDS: &[Command] = &[
     command("fsck", 5, Own(&[("vmid", "i"), ("device", "s?"), ("force", "b?")], act::fsck), CT, Nothing),
     command("fstrim", 5, Own(&[("vmid", "i"), ("ignore-mountpoints", "b?")], act::fstrim), CT, Nothing),
     command("mount", 5, Own(ONE, act::mount), CT, Nothing),
-    command("pull", 5, Own(COPY, container::pull), &["vmid", "path", "destination"], Nothing),
-    command("push", 5, Own(COPY, container::push), &["vmid", "file", "destination"], Nothing),
+    command("pull", 5, Own(PULL, container::pull), &["vmid", "path", "destination"], Nothing),
+    command("push", 5, Own(PUSH, container::push), &["vmid", "file", "destination"], Nothing),
     command(
         "remote-migrate",
         5,

@@ -159,6 +159,9 @@ fn list(call: &mut Call, place: &str) -> i32 {
     let mut names: Vec<String> = below.iter().filter_map(|template| child(template, &here)).map(String::from).collect();
     names.sort();
     names.dedup();
+    if let Some(shown) = index(call, place) {
+        names.retain(|name| shown.contains(name));
+    }
     let mut rows: Vec<(String, String)> = Vec::new();
     for name in names {
         let full = format!("{}/{name}", place.trim_end_matches('/'));
@@ -199,7 +202,7 @@ fn caps(place: &str) -> String {
     let can = |verb| all.get(verb, place).is_some() || all.find(verb, place).is_some();
     let letter = |on: bool, letter: char| if on { letter } else { '-' };
     [
-        letter(folder, 'D'),
+        letter(folder && can(Verb::Get), 'D'),
         letter(can(Verb::Get), 'r'),
         letter(can(Verb::Put), 'w'),
         letter(can(Verb::Post), 'c'),
@@ -207,6 +210,16 @@ fn caps(place: &str) -> String {
     ]
     .iter()
     .collect()
+}
+
+/// The names of an index, which leaves some paths out.
+fn index(call: &Call, place: &str) -> Option<Vec<String>> {
+    let rows = call.get(place).ok()?;
+    let name = |row: &Value| match row.as_object()?.iter().next() {
+        Some((key, value)) if ["name", "subdir"].contains(&key.as_str()) && row.as_object()?.len() == 1 => Some(text(value)),
+        _ => None,
+    };
+    rows.as_array()?.iter().map(name).collect::<Option<Vec<String>>>().filter(|names| !names.is_empty())
 }
 
 /// The names that a list itself gives.

@@ -131,7 +131,7 @@ fn list(call: &mut Call, given: &Given) -> Result<i32, Failure> {
         let guest = ["images", "rootdir"].contains(&of("content").as_str());
         rows.push((!guest, of("format"), of("volid"), of("content"), of("size"), of("vmid")));
     }
-    rows.sort_by(|a, b| (a.0, if a.0 { &a.1 } else { "" }, &a.2).cmp(&(b.0, if b.0 { &b.1 } else { "" }, &b.2)));
+    rows.sort_by(|a, b| (a.0, &a.2).cmp(&(b.0, &b.2)));
     let width = rows.iter().map(|row| row.2.len()).max().unwrap_or(0).max(5);
     let sizes = rows.iter().map(|row| row.4.len()).max().unwrap_or(0).max(4);
     let line = |[volid, format, kind, size, vmid]: [&str; 5]| {

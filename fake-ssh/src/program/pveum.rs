@@ -50,7 +50,7 @@ const COMMANDS: &[Command] = &[
     command("realm sync", 4, Api("POST /access/domains/{realm}/sync"), &["realm"], Task),
     command("role add", 5, Api("POST /access/roles"), &["roleid"], Nothing),
     command("role delete", 5, Api("DELETE /access/roles/{roleid}"), &["roleid"], Nothing),
-    command("role list", 5, Api("GET /access/roles"), &[], Table(&["roleid", "privs"])),
+    command("role list", 5, Api("GET /access/roles"), &[], Table(&[])),
     command("role modify", 5, Api("PUT /access/roles/{roleid}"), &["roleid"], Nothing),
     command("user tfa unlock", 6, Api("PUT /access/users/{userid}/unlock-tfa"), &["userid"], Nothing),
     command("user tfa delete", 6, Own(&[("userid", "s"), ("id", "s?")], tfa_delete), &["userid"], Nothing),

@@ -142,7 +142,7 @@ impl Conversation {
             Ok(End::Status(status)) => drop(write.exit_status(status).await),
             Ok(End::Signal(signal)) => {
                 let sent = self.handle.exit_signal_request(id, signal, false, String::new(), String::new());
-                drop(sent.await);
+                let _gone = sent.await;
             }
             Err(error) => {
                 let text = format!("fake-ssh: the shell cannot be started: {error}\n");

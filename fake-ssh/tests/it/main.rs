@@ -2,3 +2,4 @@
 
 mod client;
 mod commands;
+mod replay;

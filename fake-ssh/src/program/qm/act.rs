@@ -185,6 +185,12 @@ pub(super) fn showcmd(call: &mut Call, given: &Given) -> Result<i32, Failure> {
     let name = config.get("name").map_or_else(|| format!("vm{vmid}"), text);
     let memory = config.get("memory").map_or_else(|| "512".into(), text);
     let cores = config.get("cores").map_or_else(|| "1".into(), text);
+    let number = |name: &str| config.get(name).and_then(|value| text(value).parse::<u32>().ok()).unwrap_or(1);
+    let node = call.node.name.clone();
+    let most = call.site.direct.world(|world| world.nodes.get(&node).map_or(1, |node| node.cpus));
+    if number("cores") * number("sockets") > most {
+        return Err(Failure::die(format!("MAX {most} vcpus allowed per VM on this node")));
+    }
     let parts = [
         "/usr/bin/kvm".to_string(),
         format!("-id {vmid}"),
