@@ -44,7 +44,7 @@ impl Root {
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let mode = if flags.intersects(OFlags::CREATE) { Mode::from_raw_mode(mode & 0o7777) } else { Mode::empty() };
         let fresh = flags.contains(OFlags::CREATE) && self.status(path).is_err();
-                // Without waiting: a pipe that nobody writes to must not hold anybody up.
+        // Without waiting: a pipe that nobody writes to must not hold anybody up.
         let waits = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NONBLOCK };
         let opened = fs::openat2(top, inside, flags | OFlags::CLOEXEC | waits, mode, resolve)?;
         if flags.intersects(OFlags::WRONLY | OFlags::RDWR) && self.is_kept(&opened) {

@@ -109,7 +109,8 @@ impl Call {
 
     /// Whether tables are drawn with box characters: where the locale is UTF-8.
     pub fn boxes(&self) -> bool {
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| self.env.get(*name).filter(|v| !v.is_empty()));
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| self.env.get(*name).filter(|v| !v.is_empty()));
         locale.is_some_and(|locale| locale.to_uppercase().replace('-', "").contains("UTF8"))
     }
 }

@@ -3,6 +3,11 @@
 //! Mounted into every sandbox, it is the launcher that sets limits, the stub behind `qm` and `pct` (see [`crate::stub`]),
 //! and a container's package manager, service manager and account tools.
 
+mod accounts;
+mod packages;
+mod services;
+mod state;
+
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
@@ -24,7 +29,8 @@ pub fn main() -> Option<ExitCode> {
     if crate::program::NAMES.contains(&name.as_str()) {
         return Some(crate::stub::ask(&name, &argv[1..]));
     }
-    None
+    let inside: [fn(&str, &[String]) -> Option<u8>; 3] = [packages::run, services::run, accounts::run];
+    inside.iter().find_map(|run| run(&name, &argv[1..])).map(ExitCode::from)
 }
 
 fn fail(text: &str, status: u8) -> ExitCode {

@@ -44,7 +44,9 @@ pub use shell::Limits;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Commands could not be confined.
-    #[error("commands cannot be confined: {0}; install bubblewrap and allow user namespaces, or ask for no confinement")]
+    #[error(
+        "commands cannot be confined: {0}; install bubblewrap and allow user namespaces, or ask for no confinement"
+    )]
     Confinement(String),
     /// No cluster was named.
     #[error("no cluster was joined: call join before start")]
@@ -183,13 +185,8 @@ impl Builder {
     pub async fn start(self) -> Result<FakeSsh, Error> {
         let direct = self.direct.clone().ok_or(Error::NotJoined)?;
         let password = self.password.clone().unwrap_or_else(|| site::random_word(24));
-        let root = User {
-            name: "root".into(),
-            uid: 0,
-            password: Some(password.clone()),
-            keys: self.keys.clone(),
-            sudo: true,
-        };
+        let root =
+            User { name: "root".into(), uid: 0, password: Some(password.clone()), keys: self.keys.clone(), sudo: true };
         let users = std::iter::once(root).chain(self.users.clone()).collect();
         let site = Arc::new(site::Site::make(direct, users, self.program, self.limits, self.confined)?);
         let mut nodes = BTreeMap::new();

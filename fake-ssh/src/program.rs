@@ -24,8 +24,20 @@ mod sudo;
 
 /// The programs on a node's path that are stubs.
 pub(crate) const NAMES: &[&str] = &[
-    "ha-manager", "pct", "pveam", "pvecm", "pvenode", "pvesh", "pvesm", "pvesr", "pvesubscription", "pveum", "pveversion",
-    "qm", "sudo", "vzdump",
+    "ha-manager",
+    "pct",
+    "pveam",
+    "pvecm",
+    "pvenode",
+    "pvesh",
+    "pvesm",
+    "pvesr",
+    "pvesubscription",
+    "pveum",
+    "pveversion",
+    "qm",
+    "sudo",
+    "vzdump",
 ];
 
 /// One call of a program.

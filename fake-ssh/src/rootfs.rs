@@ -81,9 +81,32 @@ impl Tree {
     /// What every system has: folders, links, and the mount points of the sandbox.
     pub fn skeleton(&self) -> io::Result<()> {
         self.folders(&[
-            ".fake", "dev", "etc", "home", "media", "mnt", "opt", "proc", "root", "run", "srv", "sys", "tmp", "usr/bin",
-            "usr/sbin", "usr/lib", "usr/lib64", "usr/libexec", "usr/share", "usr/local/bin", "usr/local/sbin",
-            "var/log", "var/lib", "var/cache", "var/tmp", "var/spool",
+            ".fake",
+            "dev",
+            "etc",
+            "home",
+            "media",
+            "mnt",
+            "opt",
+            "proc",
+            "root",
+            "run",
+            "srv",
+            "sys",
+            "tmp",
+            "usr/bin",
+            "usr/sbin",
+            "usr/lib",
+            "usr/lib64",
+            "usr/libexec",
+            "usr/share",
+            "usr/local/bin",
+            "usr/local/sbin",
+            "var/log",
+            "var/lib",
+            "var/cache",
+            "var/tmp",
+            "var/spool",
         ])?;
         for name in ["bin", "sbin", "lib", "lib64"] {
             self.link(name, &format!("usr/{name}"))?;

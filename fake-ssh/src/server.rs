@@ -32,11 +32,7 @@ pub(crate) async fn slow(node: &Node) {
 }
 
 /// Listens for one node.
-pub(crate) async fn listen(
-    site: Arc<Site>,
-    node: Arc<Node>,
-    port: u16,
-) -> Result<(SocketAddr, JoinHandle<()>), Error> {
+pub(crate) async fn listen(site: Arc<Site>, node: Arc<Node>, port: u16) -> Result<(SocketAddr, JoinHandle<()>), Error> {
     let listener =
         TcpListener::bind(("127.0.0.1", port)).await.map_err(Error::io(format!("cannot listen on port {port}")))?;
     let address = listener.local_addr().map_err(Error::io("cannot find the port"))?;
@@ -163,7 +159,9 @@ impl Visitor {
         let home = conversation::home(user);
         let file = self.node.root.text(&format!("{home}/.ssh/authorized_keys")).unwrap_or_default();
         let lines = user.keys.iter().map(String::as_str).chain(file.lines());
-        lines.filter_map(|line| PublicKey::from_openssh(line.trim()).ok()).any(|known| known.key_data() == key.key_data())
+        lines
+            .filter_map(|line| PublicKey::from_openssh(line.trim()).ok())
+            .any(|known| known.key_data() == key.key_data())
     }
 }
 

@@ -100,15 +100,15 @@ impl Site {
         let open = std::fs::Permissions::from_mode(0o711);
         std::fs::set_permissions(&folder.0, open).map_err(Error::io("cannot open the new folder"))?;
         let program = reachable(program, &folder.0, owner)?;
-        let confinement =
-            if confined { shell::confine(&program, owner)? } else { Confinement::Nothing };
+        let confinement = if confined { shell::confine(&program, owner)? } else { Confinement::Nothing };
 
         let mut nodes = BTreeMap::new();
         let facts: Vec<(String, bool)> =
             direct.world(|world| world.nodes.iter().map(|(name, node)| (name.clone(), node.online)).collect());
         for (name, _online) in facts.into_iter().filter(|(_, online)| *online) {
             let root = Root::new(folder.0.join(&name), owner);
-            let node = Node { name: name.clone(), root, key: random_key(), other_key: random_key(), faults: Mutex::default() };
+            let node =
+                Node { name: name.clone(), root, key: random_key(), other_key: random_key(), faults: Mutex::default() };
             rootfs::node::make(&node, &users, &direct, &program)
                 .map_err(Error::io(format!("cannot make the files of {name}")))?;
             nodes.insert(name, std::sync::Arc::new(node));

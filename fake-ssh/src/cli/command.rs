@@ -307,7 +307,9 @@ fn own(command: &Command, call: &mut Call, given: &Map<String, Value>, act: Act)
             None if !schema.optional && !given.contains_key(&name) => {
                 errors.insert(name, "property is missing and it is not optional".to_string());
             }
-            Some(value) if name == "vmid" && !value.parse::<u32>().is_ok_and(|id| (100..1_000_000_000).contains(&id)) => {
+            Some(value)
+                if name == "vmid" && !value.parse::<u32>().is_ok_and(|id| (100..1_000_000_000).contains(&id)) =>
+            {
                 let text = match value.parse::<i64>() {
                     Ok(_) => "invalid format - value does not look like a valid VM ID\n".to_string(),
                     Err(_) => format!("type check ('integer') failed - got '{value}'"),

@@ -56,7 +56,8 @@ pub(crate) fn read(known: &[Known], args: &[String]) -> Read {
             read.rest.extend(args.cloned());
             break;
         }
-        let Some(name) = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-')).filter(|name| !name.is_empty()) else {
+        let Some(name) = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-')).filter(|name| !name.is_empty())
+        else {
             read.rest.push(arg.clone());
             continue;
         };

@@ -140,8 +140,23 @@ pub(crate) fn draw(columns: &[Column], rows: &[Vec<String>], look: Look) -> Stri
 
 /// Values that are bytes, and those that are lengths of time.
 const BYTES: [&str; 17] = [
-    "maxdisk", "maxmem", "mem", "memhost", "disk", "diskread", "diskwrite", "netin", "netout", "maxswap", "swap",
-    "avail", "total", "used", "size", "free", "memory",
+    "maxdisk",
+    "maxmem",
+    "mem",
+    "memhost",
+    "disk",
+    "diskread",
+    "diskwrite",
+    "netin",
+    "netout",
+    "maxswap",
+    "swap",
+    "avail",
+    "total",
+    "used",
+    "size",
+    "free",
+    "memory",
 ];
 
 /// A value for a person, or as it is.
@@ -182,5 +197,6 @@ fn duration(seconds: f64) -> String {
 
 /// `2023-11-14 22:21:40`, in the node's time, which is UTC.
 pub(crate) fn time(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }

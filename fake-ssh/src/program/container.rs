@@ -76,7 +76,11 @@ fn attach(call: &mut Call, given: &Given, root: &Root, hostname: String, argv: V
     let mut env: Vec<(String, String)> = match keep {
         true => {
             let leave_out = ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "PWD", "OLDPWD", "_"];
-            call.env.iter().filter(|(name, _)| !leave_out.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect()
+            call.env
+                .iter()
+                .filter(|(name, _)| !leave_out.contains(&name.as_str()))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect()
         }
         false => Vec::new(),
     };
@@ -249,7 +253,12 @@ pub(crate) fn df(call: &mut Call, given: &Given) -> Result<i32, Failure> {
         .map(|[mp, volume, size, used, free, share, path]| {
             format!(
                 "{mp:<0$} {volume:<1$} {size:>2$} {used:>3$} {free:>4$} {share:>5$} {path}\n",
-                width(0), width(1), width(2), width(3), width(4), width(5)
+                width(0),
+                width(1),
+                width(2),
+                width(3),
+                width(4),
+                width(5)
             )
         })
         .collect();

@@ -11,13 +11,7 @@ use Shows::{Nothing, Task, TaskAnyway, With};
 /// Its commands, in the order in which its usage shows them.
 pub(crate) const PCT: Program = Program { name: "pct", commands: COMMANDS };
 
-const fn command(
-    words: &'static str,
-    group: u8,
-    does: Does,
-    args: &'static [&'static str],
-    shows: Shows,
-) -> Command {
+const fn command(words: &'static str, group: u8, does: Does, args: &'static [&'static str], shows: Shows) -> Command {
     Command { words, group, does, args, shows }
 }
 

@@ -55,7 +55,8 @@ fn clustered(call: &Call) -> Result<String, Failure> {
 fn status(call: &mut Call, _: &Given) -> Result<i32, Failure> {
     let name = clustered(call)?;
     let members = members(call)?;
-    let version = call.get("/cluster/status")?.as_array().into_iter().flatten().find_map(|row| row.get("version").map(text));
+    let version =
+        call.get("/cluster/status")?.as_array().into_iter().flatten().find_map(|row| row.get("version").map(text));
     let (all, votes) = (total(call), members.len());
     let quorum = all / 2 + 1;
     let mut out = format!(

@@ -25,7 +25,12 @@ pub(crate) const PVENODE: Program = Program {
         command("migrateall", Api("POST /nodes/{node}/migrateall"), &["target"], Task),
         command("startall", Api("POST /nodes/{node}/startall"), &[], Task),
         command("stopall", Api("POST /nodes/{node}/stopall"), &[], Task),
-        command("task list", Api("GET /nodes/{node}/tasks"), &[], Table(&["upid", "type", "id", "user", "starttime", "endtime", "status"])),
+        command(
+            "task list",
+            Api("GET /nodes/{node}/tasks"),
+            &[],
+            Table(&["upid", "type", "id", "user", "starttime", "endtime", "status"]),
+        ),
         command("task log", Api("GET /nodes/{node}/tasks/{upid}/log"), &["upid"], With(log)),
         command("task status", Api("GET /nodes/{node}/tasks/{upid}/status"), &["upid"], Table(&[])),
         command("wakeonlan", Api("POST /nodes/{node}/wakeonlan"), &[], Table(&[])),
@@ -52,8 +57,14 @@ pub(crate) const PVESR: Program = Program {
 };
 
 const CREATE_JOB: &[(&str, &str)] = &[
-    ("id", "s"), ("target", "s"), ("comment", "s?"), ("disable", "b?"), ("rate", "s?"), ("remove_job", "s?"),
-    ("schedule", "s?"), ("source", "s?"),
+    ("id", "s"),
+    ("target", "s"),
+    ("comment", "s?"),
+    ("disable", "b?"),
+    ("rate", "s?"),
+    ("remove_job", "s?"),
+    ("schedule", "s?"),
+    ("source", "s?"),
 ];
 
 fn create_job(call: &mut Call, given: &Given) -> Result<i32, Failure> {
@@ -100,8 +111,13 @@ fn job_states(call: &mut Call, given: &Given) -> Result<i32, Failure> {
         let enabled = if of("disable", "0") == "1" { "No" } else { "Yes" };
         out.push_str(&format!(
             "{:<10} {enabled:<10} {:<20} {:>20} {:>20} {:>10} {:>10} {}\n",
-            of("id", ""), format!("local/{}", of("target", "")), at("last_sync", "-"), at("next_sync", "pending"),
-            of("duration", "-"), of("fail_count", "0"), of("error", "OK"),
+            of("id", ""),
+            format!("local/{}", of("target", "")),
+            at("last_sync", "-"),
+            at("next_sync", "pending"),
+            of("duration", "-"),
+            of("fail_count", "0"),
+            of("error", "OK"),
         ));
     }
     call.out(&out);
@@ -138,7 +154,9 @@ fn available(call: &mut Call, given: &Given) -> Result<i32, Failure> {
         .into_iter()
         .flatten()
         .filter(|row| wanted.as_ref().is_none_or(|section| row["section"] == section.as_str()))
-        .map(|row| format!("{:<15} {:<60}\n", text(&row["section"]), text(&row["template"])).trim_end().to_string() + "\n")
+        .map(|row| {
+            format!("{:<15} {:<60}\n", text(&row["section"]), text(&row["template"])).trim_end().to_string() + "\n"
+        })
         .collect();
     lines.sort();
     call.out(&lines.concat());

@@ -78,9 +78,9 @@ fn perform(call: &mut Call, word: &str, verb: Verb, place: &str, args: &[String]
                 list: is(pve_catalog::schema::Kind::Array) || schema.is_some_and(|schema| schema.is_list()),
             }
         })
-        .chain(["output-format", "noborder", "noheader", "human-readable", "quiet", "noproxy", "nooutput"].map(|name| {
-            crate::cli::options::Known { name: name.into(), boolean: name != "output-format", list: false }
-        }))
+        .chain(["output-format", "noborder", "noheader", "human-readable", "quiet", "noproxy", "nooutput"].map(
+            |name| crate::cli::options::Known { name: name.into(), boolean: name != "output-format", list: false },
+        ))
         .collect();
     let read = crate::cli::options::read(&options, args);
     if !read.errors.is_empty() {
@@ -216,7 +216,9 @@ fn caps(place: &str) -> String {
 fn index(call: &Call, place: &str) -> Option<Vec<String>> {
     let rows = call.get(place).ok()?;
     let name = |row: &Value| match row.as_object()?.iter().next() {
-        Some((key, value)) if ["name", "subdir"].contains(&key.as_str()) && row.as_object()?.len() == 1 => Some(text(value)),
+        Some((key, value)) if ["name", "subdir"].contains(&key.as_str()) && row.as_object()?.len() == 1 => {
+            Some(text(value))
+        }
         _ => None,
     };
     rows.as_array()?.iter().map(name).collect::<Option<Vec<String>>>().filter(|names| !names.is_empty())
@@ -225,7 +227,8 @@ fn index(call: &Call, place: &str) -> Option<Vec<String>> {
 /// The names that a list itself gives.
 fn links(call: &Call, place: &str) -> Result<Vec<String>, Failure> {
     let rows = call.get(place)?;
-    let keys = ["vmid", "node", "storage", "userid", "poolid", "groupid", "roleid", "realm", "upid", "name", "id", "sid"];
+    let keys =
+        ["vmid", "node", "storage", "userid", "poolid", "groupid", "roleid", "realm", "upid", "name", "id", "sid"];
     let name = |row: &Value| keys.iter().find_map(|key| row.get(*key)).map(text);
     Ok(rows.as_array().into_iter().flatten().filter_map(name).collect())
 }

@@ -22,15 +22,29 @@ const fn command(words: &'static str, does: Does, args: &'static [&'static str],
 const FREE: &[(&str, &str)] = &[("volume", "s"), ("delay", "i?"), ("storage", "s?")];
 const LIST: &[(&str, &str)] = &[("storage", "s"), ("content", "s?"), ("vmid", "i?")];
 const PRUNE: &[(&str, &str)] = &[
-    ("storage", "s"), ("dry-run", "b?"), ("keep-all", "b?"), ("keep-daily", "i?"), ("keep-hourly", "i?"), ("keep-last", "i?"),
-    ("keep-monthly", "i?"), ("keep-weekly", "i?"), ("keep-yearly", "i?"), ("type", "s?"), ("vmid", "i?"),
+    ("storage", "s"),
+    ("dry-run", "b?"),
+    ("keep-all", "b?"),
+    ("keep-daily", "i?"),
+    ("keep-hourly", "i?"),
+    ("keep-last", "i?"),
+    ("keep-monthly", "i?"),
+    ("keep-weekly", "i?"),
+    ("keep-yearly", "i?"),
+    ("type", "s?"),
+    ("vmid", "i?"),
 ];
 const STATUS: &[(&str, &str)] =
     &[("content", "s?"), ("enabled", "b?"), ("format", "b?"), ("storage", "s?"), ("target", "s?")];
 
 const COMMANDS: &[Command] = &[
     command("add", Api("POST /storage"), &["type", "storage"], Nothing),
-    command("alloc", Api("POST /nodes/{node}/storage/{storage}/content"), &["storage", "vmid", "filename", "size"], Shows::With(allocated)),
+    command(
+        "alloc",
+        Api("POST /nodes/{node}/storage/{storage}/content"),
+        &["storage", "vmid", "filename", "size"],
+        Shows::With(allocated),
+    ),
     command("apiinfo", Own(&[], apiinfo), &[], Nothing),
     command("extractconfig", Own(&[("volume", "s")], extract), &["volume"], Nothing),
     command("free", Own(FREE, free), &["volume"], TaskAnyway),
@@ -83,7 +97,10 @@ fn allocated(call: &mut Call, given: &Given, value: &Value) {
         && storage.config.get("type").is_some_and(|kind| kind == "dir")
     {
         let node = call.node.name.clone();
-        let size = call.site.direct.world(|world| world.volume(&node, &volid).map(|volume| (volume.size, volume.format.clone())));
+        let size = call
+            .site
+            .direct
+            .world(|world| world.volume(&node, &volid).map(|volume| (volume.size, volume.format.clone())));
         if let Some((size, format)) = size {
             let path = file(&storage, name);
             call.out(&format!("Formatting '{path}', fmt={format} size={size} preallocation=off\n"));
@@ -226,7 +243,11 @@ fn status(call: &mut Call, given: &Given) -> Result<i32, Failure> {
         };
         out.push_str(&format!(
             "{:<width$} {:>10} {state:>10} {:>15} {:>15} {:>15} {share:>8}\n",
-            text(&row["storage"]), text(&row["type"]), total / 1024, used / 1024, free / 1024
+            text(&row["storage"]),
+            text(&row["type"]),
+            total / 1024,
+            used / 1024,
+            free / 1024
         ));
     }
     call.out(&out);

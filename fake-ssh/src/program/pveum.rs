@@ -15,20 +15,15 @@ type Given = Map<String, Value>;
 /// Its commands, in the order in which its usage shows them.
 pub(crate) const PVEUM: Program = Program { name: "pveum", commands: COMMANDS };
 
-const fn command(
-    words: &'static str,
-    group: u8,
-    does: Does,
-    args: &'static [&'static str],
-    shows: Shows,
-) -> Command {
+const fn command(words: &'static str, group: u8, does: Does, args: &'static [&'static str], shows: Shows) -> Command {
     Command { words, group, does, args, shows }
 }
 
 const TOKEN: &[&str] = &["userid", "tokenid"];
 const ACL_DELETE: &[(&str, &str)] =
     &[("path", "s"), ("groups", "s?"), ("propagate", "b?"), ("roles", "s"), ("tokens", "s?"), ("users", "s?")];
-const TOKEN_PERMISSIONS: &[(&str, &str)] = &[("userid", "s"), ("tokenid", "s"), ("path", "s?"), ("output-format", "s?")];
+const TOKEN_PERMISSIONS: &[(&str, &str)] =
+    &[("userid", "s"), ("tokenid", "s"), ("path", "s?"), ("output-format", "s?")];
 const USER_LIST: &[(&str, &str)] = &[("enabled", "b?"), ("full", "b?"), ("output-format", "s?")];
 
 const COMMANDS: &[Command] = &[
@@ -60,7 +55,13 @@ const COMMANDS: &[Command] = &[
     command("user token list", 6, Api("GET /access/users/{userid}/token"), &["userid"], Table(&[])),
     command("user token modify", 6, Api("PUT /access/users/{userid}/token/{tokenid}"), TOKEN, Table(&[])),
     command("user token permissions", 6, Own(TOKEN_PERMISSIONS, token_permissions), TOKEN, Nothing),
-    command("user permissions", 6, Own(&[("userid", "s?"), ("path", "s?"), ("output-format", "s?")], permissions), &["userid"], Nothing),
+    command(
+        "user permissions",
+        6,
+        Own(&[("userid", "s?"), ("path", "s?"), ("output-format", "s?")], permissions),
+        &["userid"],
+        Nothing,
+    ),
     command("user add", 6, Api("POST /access/users"), &["userid"], Nothing),
     command("user delete", 6, Api("DELETE /access/users/{userid}"), &["userid"], Nothing),
     command("user list", 6, Own(USER_LIST, user_list), &[], Nothing),
@@ -116,7 +117,12 @@ fn tfa_list(call: &mut Call, given: &Given) -> Result<i32, Failure> {
             out.push_str(&format!("{}:\n", text(&user["userid"])));
         }
         for entry in entries {
-            out.push_str(&format!("  {}: {} {}\n", text(&entry["id"]), text(&entry["type"]), text(&entry["description"])));
+            out.push_str(&format!(
+                "  {}: {} {}\n",
+                text(&entry["id"]),
+                text(&entry["type"]),
+                text(&entry["description"])
+            ));
         }
     }
     call.out(&out);
@@ -175,7 +181,8 @@ fn check_emails(users: &Value) -> Result<(), Failure> {
     rows.sort_by_key(|row| text(&row["userid"]));
     let good = |email: &str| email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
     for (at, row) in rows.iter().enumerate() {
-        if let Some(email) = row.get("email").and_then(Value::as_str).filter(|email| !email.is_empty() && !good(email)) {
+        if let Some(email) = row.get("email").and_then(Value::as_str).filter(|email| !email.is_empty() && !good(email))
+        {
             let _wrong = email;
             let text = "invalid format - value does not look like a valid email address\n";
             let errors = [(format!("[{at}].email"), text.to_string())].into();
@@ -187,7 +194,8 @@ fn check_emails(users: &Value) -> Result<(), Failure> {
 
 fn passwd(call: &mut Call, given: &Given) -> Result<i32, Failure> {
     let password = guest::new_password(call)?;
-    let params = Given::from_iter([("userid".to_string(), given["userid"].clone()), ("password".to_string(), password.into())]);
+    let params =
+        Given::from_iter([("userid".to_string(), given["userid"].clone()), ("password".to_string(), password.into())]);
     call.api("PUT", "/access/password", params)?;
     Ok(0)
 }

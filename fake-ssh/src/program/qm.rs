@@ -11,13 +11,7 @@ use Shows::{Nothing, Task, TaskAnyway, With};
 /// Its commands, in the order in which its usage shows them.
 pub(crate) const QM: Program = Program { name: "qm", commands: COMMANDS };
 
-const fn command(
-    words: &'static str,
-    group: u8,
-    does: Does,
-    args: &'static [&'static str],
-    shows: Shows,
-) -> Command {
+const fn command(words: &'static str, group: u8, does: Does, args: &'static [&'static str], shows: Shows) -> Command {
     Command { words, group, does, args, shows }
 }
 
@@ -62,7 +56,13 @@ const COMMANDS: &[Command] = &[
     command("reset", 4, Api("POST /nodes/{node}/qemu/{vmid}/status/reset"), VM, Task),
     command("resume", 4, Api("POST /nodes/{node}/qemu/{vmid}/status/resume"), VM, Task),
     command("rollback", 4, Api("POST /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/rollback"), SNAP, Task),
-    command("sendkey", 4, Own(&[("vmid", "i"), ("key", "s"), ("skiplock", "b?")], act::sendkey), &["vmid", "key"], Nothing),
+    command(
+        "sendkey",
+        4,
+        Own(&[("vmid", "i"), ("key", "s"), ("skiplock", "b?")], act::sendkey),
+        &["vmid", "key"],
+        Nothing,
+    ),
     command("set", 4, Api("PUT /nodes/{node}/qemu/{vmid}/config"), VM, With(act::updated)),
     command("shutdown", 4, Api("POST /nodes/{node}/qemu/{vmid}/status/shutdown"), VM, Task),
     command("snapshot", 4, Api("POST /nodes/{node}/qemu/{vmid}/snapshot"), SNAP, Task),
@@ -82,7 +82,10 @@ const COMMANDS: &[Command] = &[
     command(
         "importovf",
         5,
-        Own(&[("vmid", "i"), ("manifest", "s"), ("storage", "s"), ("dryrun", "b?"), ("format", "s?")], act::not_modelled),
+        Own(
+            &[("vmid", "i"), ("manifest", "s"), ("storage", "s"), ("dryrun", "b?"), ("format", "s?")],
+            act::not_modelled,
+        ),
         &["vmid", "manifest", "storage"],
         Nothing,
     ),

@@ -13,6 +13,9 @@ use crate::site::Site;
 const BIRTH: &str = ".fake/birth";
 const BOOT: &str = ".fake/boot";
 
+/// Tools for accounts that are everywhere, but where the `shadow` package is not (then BusyBox's are).
+const ACCOUNTS: &[&str] = &["useradd", "userdel", "usermod", "groupadd", "groupdel", "chpasswd"];
+
 /// The directory as the container is now: made if need be, made anew when the container is another one than before, its
 /// services started anew when it was started since.
 pub(crate) fn ensure(site: &Site, vmid: u32) -> io::Result<(Root, String)> {
@@ -47,7 +50,8 @@ fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> 
     tree.skeleton()?;
     distribution.files(&tree)?;
     tree.stubs("bin", distribution.stubs())?;
-    tree.stubs("sbin", &["useradd", "userdel", "usermod", "groupadd", "groupdel", "chpasswd"])?;
+    let accounts = if distribution.busybox() { &ACCOUNTS[5..] } else { ACCOUNTS };
+    tree.stubs("sbin", accounts)?;
     if distribution.busybox() {
         tree.programs(&["busybox"])?;
         for applet in super::programs::APPLETS {

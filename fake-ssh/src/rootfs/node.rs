@@ -22,8 +22,18 @@ pub(crate) fn make(node: &Node, users: &[User], direct: &Direct, program: &Path)
     tree.programs(BASE)?;
     tree.stubs("sbin", NAMES)?;
     tree.folders(&[
-        ".fake/stubs", ".fake/pve", "etc/network", "etc/ssh", "etc/apt", "var/lib/vz/dump", "var/lib/vz/images",
-        "var/lib/vz/snippets", "var/lib/vz/template/cache", "var/lib/vz/template/iso", "var/log/pve/tasks", "root/.ssh",
+        ".fake/stubs",
+        ".fake/pve",
+        "etc/network",
+        "etc/ssh",
+        "etc/apt",
+        "var/lib/vz/dump",
+        "var/lib/vz/images",
+        "var/lib/vz/snippets",
+        "var/lib/vz/template/cache",
+        "var/lib/vz/template/iso",
+        "var/log/pve/tasks",
+        "root/.ssh",
     ])?;
     tree.mode("root/.ssh", 0o700)?;
     for name in NAMES {
@@ -32,7 +42,10 @@ pub(crate) fn make(node: &Node, users: &[User], direct: &Direct, program: &Path)
     let name = &node.name;
     let address = direct.world(|world| world.nodes.get(name).map(|node| node.ip.clone())).unwrap_or_default();
     tree.file("etc/hostname", &format!("{name}\n"))?;
-    tree.file("etc/hosts", &format!("127.0.0.1 localhost.localdomain localhost\n{address} {name}.example.com {name}\n"))?;
+    tree.file(
+        "etc/hosts",
+        &format!("127.0.0.1 localhost.localdomain localhost\n{address} {name}.example.com {name}\n"),
+    )?;
     tree.file("etc/os-release", OS_RELEASE)?;
     tree.file("etc/debian_version", "13.1\n")?;
     tree.file("etc/resolv.conf", "search example.com\nnameserver 192.0.2.1\n")?;

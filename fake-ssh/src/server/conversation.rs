@@ -79,7 +79,9 @@ impl Conversation {
     fn what(&self, command: Option<Vec<u8>>, wanted: Option<&Wanted>, env: Vec<(String, String)>) -> Run {
         let home = home(&self.user);
         let root = self.user.uid == 0;
-        let path = if root { "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" } else {
+        let path = if root {
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        } else {
             "/usr/local/bin:/usr/bin:/bin:/usr/games"
         };
         let (from, local) = (self.from, self.local);

@@ -2,4 +2,5 @@
 
 mod client;
 mod commands;
+mod containers;
 mod replay;

@@ -149,7 +149,8 @@ async fn recorded_commands_are_answered_as_recorded() {
     }
     #[expect(clippy::disallowed_methods, reason = "where the recording lies stands in the environment")]
     let facts = std::env::var("PVE_FACTS").ok();
-    let whole = facts.and_then(|facts| std::fs::read_to_string(Path::new(&facts).join("oracle/cli-transcripts.txt")).ok());
+    let whole =
+        facts.and_then(|facts| std::fs::read_to_string(Path::new(&facts).join("oracle/cli-transcripts.txt")).ok());
     let steps = steps(whole.as_deref().unwrap_or(SAMPLE));
     let exceptions: Exceptions = toml::from_str(EXCEPTIONS).expect("the list of exceptions");
     let listed = || exceptions.exception.iter().chain(&exceptions.not_evidence);

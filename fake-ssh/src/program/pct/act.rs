@@ -9,8 +9,14 @@ use crate::program::{Call, guest};
 type Given = Map<String, Value>;
 
 pub(super) const RESTORE: &[(&str, &str)] = &[
-    ("vmid", "i"), ("ostemplate", "s"), ("force", "b?"), ("rootfs", "s?"), ("start", "b?"), ("storage", "s?"),
-    ("unique", "b?"), ("unprivileged", "b?"),
+    ("vmid", "i"),
+    ("ostemplate", "s"),
+    ("force", "b?"),
+    ("rootfs", "s?"),
+    ("start", "b?"),
+    ("storage", "s?"),
+    ("unique", "b?"),
+    ("unprivileged", "b?"),
 ];
 
 fn place(call: &Call, given: &Given, rest: &str) -> String {
