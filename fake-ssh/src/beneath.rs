@@ -43,12 +43,22 @@ impl Root {
         let inside = if inside.is_empty() { "." } else { inside };
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let mode = if flags.intersects(OFlags::CREATE) { Mode::from_raw_mode(mode & 0o7777) } else { Mode::empty() };
+        let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR);
         let fresh = flags.contains(OFlags::CREATE) && self.status(path).is_err();
+        if fresh {
+            // Refuses where nothing may be made.
+            self.parent(path)?;
+        }
         // Without waiting: a pipe that nobody writes to must not hold anybody up.
         let waits = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NONBLOCK };
-        let opened = fs::openat2(top, inside, flags | OFlags::CLOEXEC | waits, mode, resolve)?;
-        if flags.intersects(OFlags::WRONLY | OFlags::RDWR) && self.is_kept(&opened) {
+        let cuts = writes && flags.contains(OFlags::TRUNC);
+        let how = (flags | OFlags::CLOEXEC | waits).difference(OFlags::TRUNC);
+        let opened = fs::openat2(top, inside, how, mode, resolve)?;
+        if writes && self.is_kept(&opened) {
             return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if cuts {
+            fs::ftruncate(&opened, 0)?;
         }
         if fresh {
             self.give(&opened)?;

@@ -29,8 +29,9 @@ pub fn main() -> Option<ExitCode> {
     if crate::program::NAMES.contains(&name.as_str()) {
         return Some(crate::stub::ask(&name, &argv[1..]));
     }
-    let inside: [fn(&str, &[String]) -> Option<u8>; 3] = [packages::run, services::run, accounts::run];
-    inside.iter().find_map(|run| run(&name, &argv[1..])).map(ExitCode::from)
+    let args = &argv[1..];
+    let tool = packages::run(&name, args).or_else(|| services::run(&name, args)).or_else(|| accounts::run(&name, args));
+    tool.map(ExitCode::from)
 }
 
 fn fail(text: &str, status: u8) -> ExitCode {

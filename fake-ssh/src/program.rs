@@ -40,6 +40,10 @@ pub(crate) const NAMES: &[&str] = &[
     "vzdump",
 ];
 
+/// Those of them that everybody has on the path.
+pub(crate) const EVERYBODYS: &[&str] =
+    &["pveam", "pvecm", "pvenode", "pvesh", "pvesr", "pvesubscription", "pveversion", "sudo", "vzdump"];
+
 /// One call of a program.
 pub(crate) struct Call {
     pub site: Arc<Site>,

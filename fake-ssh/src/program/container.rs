@@ -231,7 +231,7 @@ pub(crate) fn df(call: &mut Call, given: &Given) -> Result<i32, Failure> {
     };
     let mut rows = vec![["MP", "Volume", "Size", "Used", "Avail", "Use%", "Path"].map(str::to_string)];
     for (name, value) in config.as_object().into_iter().flatten() {
-        if name != "rootfs" && !name.strip_prefix("mp").is_some_and(|n| n.parse::<u32>().is_ok()) {
+        if name != "rootfs" && name.strip_prefix("mp").is_none_or(|n| n.parse::<u32>().is_err()) {
             continue;
         }
         let value = text(value);

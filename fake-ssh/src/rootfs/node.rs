@@ -8,7 +8,7 @@ use fake_pve::Direct;
 
 use super::{BASE, Tree};
 use crate::User;
-use crate::program::NAMES;
+use crate::program::{EVERYBODYS, NAMES};
 use crate::site::Node;
 
 const PROFILE: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nexport PATH\n[ \"$PS1\" ] && PS1='\\u@\\h:\\w\\$ '\n";
@@ -20,7 +20,8 @@ pub(crate) fn make(node: &Node, users: &[User], direct: &Direct, program: &Path)
     let tree = Tree::begin(node.root.folder(), node.root.owner())?;
     tree.skeleton()?;
     tree.programs(BASE)?;
-    tree.stubs("sbin", NAMES)?;
+    tree.stubs("bin", EVERYBODYS)?;
+    tree.stubs("sbin", &NAMES.iter().copied().filter(|name| !EVERYBODYS.contains(name)).collect::<Vec<_>>())?;
     tree.folders(&[
         ".fake/stubs",
         ".fake/pve",

@@ -67,7 +67,12 @@ impl Conversation {
                 Some(ChannelMsg::RequestSubsystem { name, .. }) if name == "sftp" => {
                     slow(&self.node).await;
                     self.site.refresh(&self.node);
-                    return sftp::serve(channel.into_stream(), self.node.root.clone(), &home(&self.user));
+                    let id = channel.id();
+                    sftp::serve(channel, self.node.root.clone(), &home(&self.user)).await;
+                    let _gone = self.handle.exit_status_request(id, 0).await;
+                    let _gone = self.handle.eof(id).await;
+                    let _gone = self.handle.close(id).await;
+                    return;
                 }
                 Some(ChannelMsg::Close) | None => return,
                 Some(_) => {}

@@ -6,22 +6,38 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 
+use russh::server::Msg;
+use russh::{Channel, ChannelMsg};
 use russh_sftp::protocol::{
     Attrs, Data, File as Named, FileAttributes, Handle, Name, OpenFlags, Status, StatusCode, Version,
 };
 use russh_sftp::server::{Handler, StatusReply};
 use rustix::fs::{self, AtFlags, Mode, OFlags, RawDir};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::beneath::Root;
 
 /// Serves a channel until it ends.
-pub(super) fn serve<S>(stream: S, root: Root, home: &str)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+pub(super) async fn serve(channel: Channel<Msg>, root: Root, home: &str) {
     let files = Files { root, home: home.into(), open: HashMap::new(), next: 0 };
-    drop(tokio::spawn(async move { russh_sftp::server::run(stream, files).await }));
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (mut answers, mut questions) = tokio::io::split(far);
+    let (mut read, write) = channel.split();
+    let out = tokio::spawn(async move {
+        // A client that is gone needs no answer.
+        let mut writer = write.make_writer();
+        let _gone = tokio::io::copy(&mut answers, &mut writer).await;
+    });
+    russh_sftp::server::run(near, files).await;
+    loop {
+        match read.wait().await {
+            Some(ChannelMsg::Data { data }) if questions.write_all(&data).await.is_err() => break,
+            Some(ChannelMsg::Eof | ChannelMsg::Close) | None => break,
+            Some(_) => {}
+        }
+    }
+    let _gone = questions.shutdown().await;
+    let _ended = out.await;
 }
 
 /// What a handle stands for.

@@ -2,5 +2,8 @@
 
 mod client;
 mod commands;
+mod confinement;
 mod containers;
+mod faults;
+mod files;
 mod replay;
