@@ -26,7 +26,8 @@ pub fn main() -> Option<ExitCode> {
         return Some(launch(&argv[2..]));
     }
     let name = argv.first()?.rsplit('/').next()?.trim_start_matches('-').to_string();
-    if crate::program::NAMES.contains(&name.as_str()) {
+    // Where there is no socket this is a container, whose own tools may have the same names.
+    if crate::program::NAMES.contains(&name.as_str()) && crate::stub::reachable() {
         return Some(crate::stub::ask(&name, &argv[1..]));
     }
     let args = &argv[1..];

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::User;
 use crate::site::{Node, Site};
 
+mod attached;
 mod container;
-mod guest;
+pub(crate) mod guest;
 mod ha_manager;
 mod pct;
 mod pvecm;
@@ -21,10 +22,12 @@ mod pveum;
 mod pveversion;
 mod qm;
 mod sudo;
+mod units;
 
 /// The programs on a node's path that are stubs.
 pub(crate) const NAMES: &[&str] = &[
     "ha-manager",
+    "journalctl",
     "pct",
     "pveam",
     "pvecm",
@@ -36,13 +39,26 @@ pub(crate) const NAMES: &[&str] = &[
     "pveum",
     "pveversion",
     "qm",
+    "qmrestore",
     "sudo",
+    "systemctl",
     "vzdump",
 ];
 
 /// Those of them that everybody has on the path.
-pub(crate) const EVERYBODYS: &[&str] =
-    &["pveam", "pvecm", "pvenode", "pvesh", "pvesr", "pvesubscription", "pveversion", "sudo", "vzdump"];
+pub(crate) const EVERYBODYS: &[&str] = &[
+    "journalctl",
+    "pveam",
+    "pvecm",
+    "pvenode",
+    "pvesh",
+    "pvesr",
+    "pvesubscription",
+    "pveversion",
+    "sudo",
+    "systemctl",
+    "vzdump",
+];
 
 /// One call of a program.
 pub(crate) struct Call {
@@ -79,6 +95,8 @@ pub(crate) fn run(call: &mut Call) -> i32 {
         Some("pveversion") => return pveversion::run(call),
         Some("pvesh") => return pvesh::run(call),
         Some("sudo") => return sudo::run(call),
+        Some("systemctl") => return units::systemctl(call),
+        Some("journalctl") => return units::journalctl(call),
         Some("vzdump") => return pvenode::vzdump(call),
         Some("ha-manager") => &ha_manager::HA,
         Some("pct") => &pct::PCT,
@@ -90,6 +108,7 @@ pub(crate) fn run(call: &mut Call) -> i32 {
         Some("pvesubscription") => &pvenode::PVESUBSCRIPTION,
         Some("pveum") => &pveum::PVEUM,
         Some("qm") => &qm::QM,
+        Some("qmrestore") => &qm::QMRESTORE,
         _ => return 127,
     };
     crate::cli::command::run(program, call)

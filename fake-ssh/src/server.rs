@@ -2,7 +2,6 @@
 
 mod conversation;
 mod sftp;
-mod terminal;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

@@ -1,6 +1,7 @@
 //! Starts what is asked for in a sandbox of its own: namespaces by bubblewrap, limits by [`crate::inside`], a warden that
 //! ends what takes too much. Where it cannot be confined, nothing starts unless that was asked for.
 
+pub(crate) mod terminal;
 pub(crate) mod warden;
 
 use std::path::{Path, PathBuf};

@@ -31,6 +31,17 @@ pub(crate) struct Question {
     pub env: BTreeMap<String, String>,
 }
 
+/// The socket's place.
+fn place() -> String {
+    #[expect(clippy::disallowed_methods, reason = "without a sandbox the socket's place stands in the environment")]
+    std::env::var(SOCKET).unwrap_or_else(|_| PLACE.into())
+}
+
+/// Whether there is somebody to ask.
+pub(crate) fn reachable() -> bool {
+    std::path::Path::new(&place()).exists()
+}
+
 /// Asks fake-ssh to do what a node program does.
 pub(crate) fn ask(name: &str, args: &[String]) -> ExitCode {
     match carry(name, args) {
@@ -47,13 +58,12 @@ fn carry(name: &str, args: &[String]) -> std::io::Result<i32> {
     let env: BTreeMap<String, String> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .collect();
-    let place = env.get(SOCKET).cloned().unwrap_or_else(|| PLACE.into());
     let cwd = std::env::current_dir().map_or_else(|_| "/".into(), |cwd| cwd.display().to_string());
     let argv = std::iter::once(name.to_string()).chain(args.iter().cloned()).collect();
     let question = serde_json::to_vec(&Question { argv, cwd, env })?;
     let length = u32::try_from(question.len()).map_err(|_| std::io::Error::other("too many arguments"))?;
 
-    let mut socket = UnixStream::connect(place)?;
+    let mut socket = UnixStream::connect(place())?;
     let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     let streams = [input.as_fd(), output.as_fd(), errors.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];

@@ -208,6 +208,10 @@ pub(crate) fn perform(program: &Program, command: &Command, call: &mut Call, arg
         call.err(&format!("{text}\n{short}\n"));
         return 255;
     }
+    if let Err(failure) = from_files(call, &mut read.given) {
+        call.err(&failure.text(&short));
+        return failure.exit();
+    }
     let look = match command.does {
         // These read the options of output themselves.
         Does::Own(..) => look(call, &mut Map::new()),
@@ -220,6 +224,23 @@ pub(crate) fn perform(program: &Program, command: &Command, call: &mut Call, arg
             failure.exit()
         }
     }
+}
+
+/// Keys are given as files, whose text is sent.
+fn from_files(call: &Call, given: &mut Map<String, Value>) -> Result<(), Failure> {
+    for name in ["sshkeys", "ssh-public-keys"] {
+        let Some(file) = given.get(name).map(super::text) else { continue };
+        let path = crate::program::guest::full(call, &file);
+        let keys = call.node.root.text(&path);
+        let keys = keys.map_err(|_| Failure::die(format!("can't open '{file}' - No such file or directory")))?;
+        let escape = |byte: u8| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => (byte as char).to_string(),
+            _ => format!("%{byte:02X}"),
+        };
+        let keys = if name == "sshkeys" { keys.trim_end().bytes().map(escape).collect() } else { keys };
+        given.insert(name.into(), keys.into());
+    }
+    Ok(())
 }
 
 /// Gives what stands by its place its name.

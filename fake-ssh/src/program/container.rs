@@ -1,17 +1,14 @@
 //! What `pct` does inside containers: commands run for real, in the container's own root directory.
 
-use std::io::Read as _;
-use std::process::Stdio;
-use std::sync::Arc;
-
 use rustix::fs::OFlags;
 use serde_json::{Map, Value};
 
+use super::attached::run_here;
 use super::{Call, guest};
 use crate::beneath::Root;
 use crate::cli::{Failure, text};
 use crate::rootfs::container;
-use crate::shell::{self, Confinement, Run};
+use crate::shell::{Confinement, Run};
 
 type Given = Map<String, Value>;
 
@@ -93,42 +90,11 @@ fn attach(call: &mut Call, given: &Given, root: &Root, hostname: String, argv: V
         env,
         cwd: call.cwd.clone(),
         argv,
-        tty: false,
+        tty: rustix::termios::isatty(&call.stdin),
         socket: None,
         config: None,
     };
     Ok(run_here(call, &run))
-}
-
-/// Runs a command with the caller's own streams; it ends when the caller goes. The exit status.
-pub(crate) fn run_here(call: &Call, run: &Run) -> i32 {
-    let mut command = call.site.command(run);
-    let streams = [&call.stdin, &call.stdout, &call.stderr].map(std::fs::File::try_clone);
-    let [Ok(stdin), Ok(stdout), Ok(stderr)] = streams else { return 1 };
-    command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
-    let Ok(mut child) = command.spawn() else { return 1 };
-    drop(command);
-    let pid = child.id();
-    let _watch = call.site.watch(pid, run);
-    let (Ok(mut heard), over) = (call.socket.try_clone(), Arc::new(std::sync::atomic::AtomicBool::new(false))) else {
-        return 1;
-    };
-    let ended = Arc::clone(&over);
-    let listener = std::thread::spawn(move || {
-        // The stub says nothing more: this returns when it is gone, or when the command has ended.
-        let _nothing = heard.read(&mut [0]);
-        if !ended.load(std::sync::atomic::Ordering::Acquire) {
-            shell::signal(pid, rustix::process::Signal::TERM);
-            if let Some(pid) = rustix::process::Pid::from_raw(pid.cast_signed()) {
-                let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-        }
-    });
-    let status = child.wait();
-    over.store(true, std::sync::atomic::Ordering::Release);
-    let _gone = call.socket.shutdown(std::net::Shutdown::Read);
-    let _joined = listener.join();
-    status.ok().and_then(|status| status.code()).unwrap_or(137)
 }
 
 /// A number of a user or group, by name or as it is.

@@ -11,6 +11,12 @@ use Shows::{Nothing, Task, TaskAnyway, With};
 /// Its commands, in the order in which its usage shows them.
 pub(crate) const QM: Program = Program { name: "qm", commands: COMMANDS };
 
+/// `qmrestore`.
+pub(crate) const QMRESTORE: Program = Program {
+    name: "qmrestore",
+    commands: &[command("", 1, Api("POST /nodes/{node}/qemu"), &["archive", "vmid"], Task)],
+};
+
 const fn command(words: &'static str, group: u8, does: Does, args: &'static [&'static str], shows: Shows) -> Command {
     Command { words, group, does, args, shows }
 }

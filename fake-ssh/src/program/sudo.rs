@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Call;
-use super::container::run_here;
+use super::attached::run_here;
 use crate::shell::Run;
 use crate::stub::serve::Desk;
 use crate::{Fault, User};
@@ -48,7 +48,7 @@ pub(super) fn run(call: &mut Call) -> i32 {
         env,
         cwd: call.cwd.clone(),
         argv,
-        tty: false,
+        tty: rustix::termios::isatty(&call.stdin),
         socket: Some(desk.socket().into()),
         config: Some(call.node.root.folder().join(".fake/pve")),
     };

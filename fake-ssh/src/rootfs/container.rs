@@ -64,6 +64,7 @@ fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> 
     tree.file("etc/resolv.conf", "nameserver 192.0.2.1\n")?;
     tree.folders(&["root/.ssh", "run/systemd", "var/lib/fake"])?;
     tree.mode("root/.ssh", 0o700)?;
+    tree.file("root/.bashrc", "PS1='\\u@\\h:\\w\\$ '\n")?;
     tree.file("run/systemd/container", "lxc\n")
 }
 

@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-use super::terminal::Terminal;
 use super::{Line, sftp, slow};
 use crate::User;
 use crate::shell::Run;
+use crate::shell::terminal::Terminal;
 use crate::site::{Node, Site};
 use crate::stub::serve::Desk;
 

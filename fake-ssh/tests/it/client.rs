@@ -1,5 +1,6 @@
 //! A node to try things on, and a client for it.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub fn program() -> PathBuf {
 pub fn confined(test: &str) -> bool {
     let there = ["/usr/bin/bwrap", "/bin/bwrap"].iter().any(|path| std::path::Path::new(path).exists());
     if !there {
-        println!("skipped: {test} needs bubblewrap");
+        let _told = writeln!(std::io::stdout(), "skipped: {test} needs bubblewrap");
         #[expect(clippy::disallowed_methods, reason = "whether a skip is a failure stands in the environment")]
         let ci = std::env::var("CI");
         assert_ne!(ci.as_deref(), Ok("true"), "bubblewrap must be installed where CI=true");

@@ -69,3 +69,49 @@ async fn only_who_is_known_comes_in() {
     assert!(place.login("pve2", "root", place.ssh.password()).await.is_some());
     assert_ne!(place.ssh.nodes()["pve1"].fingerprint, place.ssh.nodes()["pve2"].fingerprint);
 }
+
+#[tokio::test]
+async fn a_container_is_entered_in_a_terminal() {
+    if !confined("terminals") {
+        return;
+    }
+    let place = Place::cluster().await;
+    let root = place.root().await;
+    root.run("pct start 200").await;
+    let channel = root.0.channel_open_session().await.expect("a channel");
+    channel.request_pty(true, "xterm", 91, 33, 0, 0, &[]).await.expect("sent");
+    channel.exec(true, "pct enter 200; echo left $?").await.expect("sent");
+    channel.data_bytes("stty size; sh -c 'hostname; exec sleep 100'\n").await.expect("sent");
+    let mut channel = channel;
+    let mut shown = String::new();
+    while !shown.contains("dns\r\n") {
+        match channel.wait().await {
+            Some(ChannelMsg::Data { data }) => shown.push_str(&String::from_utf8_lossy(&data)),
+            Some(_) => {}
+            None => panic!("it ended: {shown}"),
+        }
+    }
+    channel.data_bytes("\x03").await.expect("sent");
+    channel.data_bytes("echo interrupted $((6*7)); exit 5\n").await.expect("sent");
+    let said = hear(channel).await;
+    assert!(shown.contains("root@dns:") && shown.contains("33 91\r\n"), "{shown}");
+    assert!(said.out.contains("interrupted 42\r\n") && said.out.contains("left 5\r\n"), "{said:?}");
+    assert!(!shown.contains("job control"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_node_has_services_and_a_journal() {
+    if !confined("services") {
+        return;
+    }
+    let place = Place::cluster().await;
+    let root = place.root().await;
+    assert_eq!(root.run("systemctl is-active pveproxy").await.ok(), "active\n");
+    root.run("systemctl restart pveproxy").await.ok();
+    assert_eq!(root.run("systemctl status nosuch").await.status, Some(4));
+    assert_eq!(root.run("journalctl -n 2 --no-pager | wc -l").await.status, Some(0));
+    root.run("cat /etc/ssh/ssh_host_ed25519_key.pub > k; qm set 100 --sshkeys k").await.ok();
+    assert!(place.pve.world(|world| world.guests[&100].option("sshkeys").is_some_and(|keys| keys.contains("%20AAAA"))));
+    let calls = place.ssh.calls();
+    assert!(calls.iter().any(|call| call[..3] == ["qm", "set", "100"]), "{calls:?}");
+}

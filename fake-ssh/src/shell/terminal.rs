@@ -13,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Both ends, while the command runs.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     outer: OwnedFd,
 }
 
@@ -38,6 +38,11 @@ impl Terminal {
         Ok(tcsetwinsize(&self.outer, size)?)
     }
 
+    /// Its outer end.
+    pub fn outer(&self) -> &OwnedFd {
+        &self.outer
+    }
+
     /// What it shows, and what is typed.
     pub fn halves(&self) -> io::Result<(Half, Half)> {
         Ok((Half::new(&self.outer)?, Half::new(&self.outer)?))
@@ -45,7 +50,7 @@ impl Terminal {
 }
 
 /// One direction of the outer end.
-pub(super) struct Half(AsyncFd<OwnedFd>);
+pub(crate) struct Half(AsyncFd<OwnedFd>);
 
 impl Half {
     fn new(outer: &OwnedFd) -> io::Result<Half> {
