@@ -42,6 +42,8 @@ pub struct Cluster {
     pub policy: Policy,
     /// How it is reached.
     pub client: Client,
+    /// Time, for whoever has to wait for a guest.
+    pub clock: Arc<dyn Clock>,
     /// How its nodes and guests are reached over SSH.
     pub ssh: Ssh,
     /// The node taken when none is named and no guest tells it.
@@ -169,6 +171,7 @@ impl Cluster {
             url: instance.connection.url.clone(),
             policy: Policy::new(instance.access.clone()),
             client: Client::with_clock(instance.connection.clone(), clock.clone())?,
+            clock: clock.clone(),
             ssh: Ssh::new(instance.ssh.clone(), clock, shutdown.child_token()),
             default_node: instance.default_node.clone(),
             task_wait: instance.task_wait,

@@ -4,18 +4,15 @@
 //! folder's `install` makes below `CLIENTS_WORK` (or its default, `pve-clients` in the temporary folder). A script without
 //! its environment counts as skipped, and a skip fails where `CI=true`. `expected.toml` holds what must fail, and why.
 
-mod outcome;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
+use conformance::clients::{Expected, Outcome};
 use fake_pve::{Credentials, FakePve};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::process::Command;
-
-use outcome::{Expected, Outcome};
 
 /// One script: its name, its environment below `CLIENTS_WORK`, its file, and what it is told beyond the address.
 struct Script {
@@ -43,7 +40,7 @@ fn main() -> ExitCode {
     let trials = match variable("PVE_CLIENTS") {
         Some(folder) => SCRIPTS.iter().map(|script| trial(script, PathBuf::from(&folder))).collect(),
         None => vec![Trial::test("no clients", || {
-            println!("no client is run: PVE_CLIENTS names no folder of client scripts");
+            tell("no client is run: PVE_CLIENTS names no folder of client scripts");
             Ok(())
         })],
     };
@@ -73,8 +70,13 @@ fn skipped(script: &Script, environment: &Path) -> Result<(), Failed> {
     if variable("CI").is_some_and(|value| value == "true") {
         return Err(Failed::from(text));
     }
-    println!("{text}");
+    tell(&text);
     Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "what did not run has to show")]
+fn tell(text: &str) {
+    println!("{text}");
 }
 
 /// Runs a script against a fresh cluster; what it printed.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use conformance::report::{Report, Row, Verdict};
-use conformance::{Subject, expected, trial};
+use conformance::{Subject, expected, trial, workflow};
 use pve_catalog::{Catalog, Method};
 
 /// Drives every tool of an MCP server for Proxmox against a fake cluster.
@@ -59,14 +59,25 @@ async fn run(subject: &Subject, only: &str) -> Report {
     wanted.sort_by_key(|(_, tool)| *tool);
     let mut rows = Vec::new();
     for (method, tool) in wanted {
-        let (verdict, detail) = match trial::of_tool(subject, method, tool).await {
+        let outcome = trial::of_tool(subject, method, tool).await;
+        let effect = outcome.as_ref().ok().and_then(|outcome| outcome.effect);
+        let (verdict, detail) = match outcome.map(|outcome| outcome.called) {
             Ok(called) if !called.is_error => (Verdict::Passed, String::new()),
             Ok(_) if known.contains_key(tool) => (Verdict::NotModelled, known[tool].clone()),
             Ok(called) => (Verdict::Failed, called.raw),
             Err(problem) => (Verdict::Failed, problem),
         };
-        rows.push(Row { tool: tool.into(), method: method.key(), verdict, detail });
+        rows.push(Row { tool: tool.into(), method: method.key(), verdict, effect, detail });
     }
+    for workflow in workflow::all().iter().filter(|workflow| workflow.tool.contains(only)) {
+        let (verdict, detail) = match workflow::of_tool(subject, workflow).await {
+            Ok(called) if !called.is_error => (Verdict::Passed, String::new()),
+            Ok(called) => (Verdict::Failed, called.raw),
+            Err(problem) => (Verdict::Failed, problem),
+        };
+        rows.push(Row { tool: workflow.tool.clone(), method: "workflow".into(), verdict, effect: None, detail });
+    }
+    rows.sort_by(|one, other| one.tool.cmp(&other.tool));
     Report { rows }
 }
 

@@ -1,8 +1,11 @@
 //! What a run found: a table for people, JSON and JUnit for machines.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
+
+use crate::effect::Kind;
 
 /// One tool.
 #[derive(Debug, Serialize)]
@@ -13,6 +16,9 @@ pub struct Row {
     pub method: String,
     /// How it went.
     pub verdict: Verdict,
+    /// What showed that a write was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Kind>,
     /// Why not, when it did not go well.
     pub detail: String,
 }
@@ -58,7 +64,7 @@ impl Report {
             self.count(Verdict::NotModelled),
             self.count(Verdict::Failed),
         );
-        text
+        text + &effects(self.rows.iter().filter_map(|row| row.effect))
     }
 
     /// For machines.
@@ -87,6 +93,14 @@ impl Report {
     }
 }
 
+/// What showed that writes were done, by kind: `created 50, removed 40`.
+pub fn effects(kinds: impl Iterator<Item = Kind>) -> String {
+    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
+    kinds.for_each(|kind| *counts.entry(kind).or_default() += 1);
+    let words = counts.iter().map(|(kind, count)| format!("{} {count}", format!("{kind:?}").to_lowercase()));
+    format!("effects of writes: {}\n", words.collect::<Vec<_>>().join(", "))
+}
+
 fn escaped(text: &str) -> String {
     let clean = text.chars().filter(|c| !c.is_control() || *c == '\n');
     clean.fold(String::new(), |mut out, c| {
@@ -112,6 +126,7 @@ mod tests {
             tool: tool.into(),
             method: "GET /version".into(),
             verdict,
+            effect: None,
             detail: detail.into(),
         };
         let report = Report {

@@ -10,6 +10,7 @@ use pvemcp::mcp;
 use pvemcp::server::Server;
 use tokio::process::Command;
 
+use crate::prerequisites;
 use crate::session::{Session, SessionError};
 
 /// Room in the pipe: the whole list of tools fits.
@@ -96,10 +97,10 @@ impl Stage {
     /// # Errors
     /// When one of the three does not start.
     pub async fn set(subject: &Subject, gates: Gates) -> Result<Stage, StageError> {
-        Stage::with(subject, &gates.variables()).await
+        Stage::with(subject, Scenario::cluster(), &gates.variables()).await
     }
 
-    /// As [`Stage::set`], for one method: with a login where it refuses tokens or is for `root@pam` alone.
+    /// As [`Stage::set`], for one method: in the world that it needs, with a login where it refuses tokens or is for `root@pam` alone.
     ///
     /// # Errors
     /// As [`Stage::set`].
@@ -108,7 +109,7 @@ impl Stage {
         if !method.allow_token || method.permissions().is_empty() {
             variables.push(("PROXMOX_USERNAME".into(), "root@pam".into()));
         }
-        Stage::with(subject, &variables).await
+        Stage::with(subject, prerequisites::scenario(method), &variables).await
     }
 
     /// The same cluster seen by a server with other gates: a second connection to it.
@@ -119,8 +120,8 @@ impl Stage {
         connect(&self.subject, &self.fake, &gates.variables()).await
     }
 
-    async fn with(subject: &Subject, variables: &[(String, String)]) -> Result<Stage, StageError> {
-        let fake = FakePve::builder().scenario(Scenario::cluster().running(200)).start().await?;
+    async fn with(subject: &Subject, scenario: Scenario, variables: &[(String, String)]) -> Result<Stage, StageError> {
+        let fake = FakePve::builder().scenario(scenario).start().await?;
         let session = connect(subject, &fake, variables).await?;
         Ok(Stage { fake, session, subject: subject.clone() })
     }

@@ -1,23 +1,34 @@
 //! What must hold for every generated tool.
 
+use fake_pve::{Entry, FakePve, World};
 use pve_catalog::path::{placeholder, placeholders};
-use pve_catalog::{Catalog, Gate, Method, Verb, example};
+use pve_catalog::{Catalog, Gate, Method, Verb};
 use serde_json::{Map, Value, json};
 
-use crate::prerequisites;
+use crate::effect::{self, Kind, Watch};
 use crate::session::Called;
 use crate::stage::{Gates, Stage, StageError, Subject};
+use crate::{cluster, prerequisites};
 
-/// Everything that must hold for one tool, apart from whether its smallest call succeeds: that is the answer.
+/// How a tool's smallest call went.
+pub struct Outcome {
+    /// What it answered.
+    pub called: Called,
+    /// What shows that a write which succeeded was done.
+    pub effect: Option<Kind>,
+}
+
+/// Everything that must hold for one tool, apart from whether its smallest call succeeds: that is the answer. When it
+/// does, what it did to the world must hold too.
 ///
 /// # Errors
 /// What does not hold.
-pub async fn of_tool(subject: &Subject, method: &Method, tool: &str) -> Result<Called, String> {
+pub async fn of_tool(subject: &Subject, method: &Method, tool: &str) -> Result<Outcome, String> {
     let mut stage = Stage::for_method(subject, method).await.map_err(|error| error.to_string())?;
     refuses_unknown_arguments(&mut stage, method, tool).await?;
     dry_run_sends_nothing(&mut stage, method, tool).await?;
     refused_when_closed(&stage, method, tool).await?;
-    smallest_call(&mut stage, method, tool).await.map_err(|error| error.to_string())
+    smallest_call(&mut stage, method, tool).await
 }
 
 /// An argument that no method takes.
@@ -38,51 +49,75 @@ pub fn opens(gates: Gates, gate: Gate, verb: Verb) -> bool {
     }
 }
 
-/// The smallest valid arguments of a method, from the catalogue's examples.
-pub fn arguments(method: &Method) -> Value {
-    Value::Object(example::smallest_call(method))
-}
-
 /// Calls the tool with its smallest arguments on a cluster where what it needs exists.
 ///
 /// # Errors
-/// When the stage breaks; the tool's own error is a result.
-pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Called, StageError> {
-    for (maker, params) in prerequisites::of(method) {
-        write(stage, maker, params).await?;
-    }
-    prepare(stage, method).await?;
+/// When what it needs cannot be made, or the stage breaks; the tool's own error is a result.
+pub async fn smallest_call(stage: &mut Stage, method: &Method, tool: &str) -> Result<Outcome, String> {
+    let made = prerequisites::make(&stage.fake, method)?;
+    let arguments = made.arguments(method);
+    prepare(&stage.fake, method, &arguments);
+    let before = effect::before(&stage.fake, method, &arguments);
     stage.fake.forget_requests();
-    Ok(stage.session.call(tool, &arguments(method)).await?)
+    let called = stage.session.call(tool, &Value::Object(arguments.clone())).await;
+    let called = called.map_err(|error| error.to_string())?;
+    if called.is_error {
+        return Ok(Outcome { called, effect: None });
+    }
+    one_request(&stage.fake, method, &arguments)?;
+    if method.verb == Verb::Get {
+        return Ok(Outcome { called, effect: None });
+    }
+    if let Some(upid) = called.structured["upid"].as_str() {
+        cluster::ended(&stage.fake, upid)?;
+    }
+    let effect = effect::judge(&stage.fake, method, &arguments, &called.structured["data"], &before)?;
+    Ok(Outcome { called, effect: Some(effect) })
 }
 
-/// Makes the objects on which a method acts, with the smallest calls that create them, through the same server. What exists
-/// already stays; what cannot be made shows in the call itself.
-async fn prepare(stage: &mut Stage, method: &Method) -> Result<(), StageError> {
-    let creates = method.verb == Verb::Post;
+/// The cluster saw the one request of a write, as the arguments say it, and nothing else that changes something; of a read,
+/// nothing that changes something.
+fn one_request(fake: &FakePve, method: &Method, arguments: &Map<String, Value>) -> Result<(), String> {
+    let requests = fake.requests();
+    let login = |entry: &&Entry| entry.path != "/access/ticket" || method.path == "/access/ticket";
+    let writes: Vec<&Entry> = requests.iter().filter(login).filter(|entry| entry.verb != "GET").collect();
+    let (path, _) = cluster::split(method.path, arguments.clone());
+    match (method.verb, writes.as_slice()) {
+        (Verb::Get, []) => Ok(()),
+        (verb, [only]) if verb != Verb::Get && only.verb == verb.word() && only.path == path => {
+            effect::sent(arguments, &only.params)
+        }
+        (_, writes) => {
+            let lines: Vec<String> = writes.iter().map(|entry| format!("{} {}", entry.verb, entry.path)).collect();
+            Err(format!("{} {path} was called, and the cluster saw {lines:?}", method.verb))
+        }
+    }
+}
+
+/// Makes the objects on which a method acts, with the smallest calls that create them. What exists already stays; what
+/// cannot be made shows in the call itself.
+fn prepare(fake: &FakePve, method: &Method, values: &Map<String, Value>) {
+    let catalog = Catalog::embedded();
     for template in items_on_the_way(method.path) {
-        // A POST on the item itself may be what creates it.
-        if template == method.path && creates {
-            continue;
-        }
-        if exists(stage, &template, method).await? {
-            continue;
-        }
         let parent = template.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let maker = [parent, template.as_str()].into_iter().find_map(|path| Catalog::embedded().get(Verb::Post, path));
+        let in_parent = catalog.get(Verb::Post, parent);
+        // The method itself may be what creates it.
+        let creates = template == method.path && method.verb == Verb::Post && in_parent.is_none();
+        if creates || exists(fake, &template, values) {
+            continue;
+        }
+        let maker = in_parent.or_else(|| catalog.get(Verb::Post, &template));
         if let Some(maker) = maker.filter(|maker| maker.key() != method.key()) {
-            let mut params = example::smallest_call(maker);
-            let values: Map<String, Value> = example::smallest_call(method);
+            let mut params = prerequisites::arguments(maker);
             // The object must get the very name by which the method calls it.
             for name in placeholders(&template) {
                 if let (Some(value), true) = (values.get(name), params.contains_key(name)) {
                     params.insert(name.into(), value.clone());
                 }
             }
-            write(stage, maker, params).await?;
+            let _ = cluster::call(fake, maker, params);
         }
     }
-    Ok(())
 }
 
 /// `/pools/{poolid}` of `/pools/{poolid}/x`, and so on, without nodes: they are there.
@@ -92,39 +127,20 @@ fn items_on_the_way(path: &str) -> Vec<String> {
     ends.map(|at| segments[..=at].join("/")).collect()
 }
 
-async fn exists(stage: &mut Stage, template: &str, of: &Method) -> Result<bool, StageError> {
-    let Some(read) = Catalog::embedded().get(Verb::Get, template) else { return Ok(false) };
-    let values = example::smallest_call(of);
-    let mut params = example::smallest_call(read);
+fn exists(fake: &FakePve, template: &str, values: &Map<String, Value>) -> bool {
+    let Some(read) = Catalog::embedded().get(Verb::Get, template) else { return false };
+    let mut params = prerequisites::arguments(read);
     for name in placeholders(template) {
         if let Some(value) = values.get(name) {
             params.insert(name.into(), value.clone());
         }
     }
-    let (path, params) = split(template, params);
-    let called = stage.session.call("pve_api_read", &json!({"path": path, "params": params})).await?;
-    let empty = called.structured["data"].as_array().is_some_and(Vec::is_empty);
-    Ok(!called.is_error && !empty)
+    cluster::call(fake, read, params).is_ok_and(|data| !data.as_array().is_some_and(Vec::is_empty))
 }
 
-async fn write(stage: &mut Stage, method: &Method, params: Map<String, Value>) -> Result<Called, StageError> {
-    let (path, params) = split(method.path, params);
-    let arguments = json!({"method": method.verb.word(), "path": path, "params": params});
-    Ok(stage.session.call("pve_api_write", &arguments).await?)
-}
-
-/// A path with its values, and what is left as parameters.
-pub fn split(template: &str, mut params: Map<String, Value>) -> (String, Map<String, Value>) {
-    let segments = template.split('/').map(|segment| match placeholder(segment) {
-        Some(name) => params.shift_remove(name).map(|value| text(&value)).unwrap_or_default(),
-        None => segment.to_string(),
-    });
-    let path = segments.collect::<Vec<_>>().join("/");
-    (path, params)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+/// The smallest valid arguments of a method, before anything was made for it.
+fn arguments(method: &Method) -> Value {
+    Value::Object(prerequisites::arguments(method))
 }
 
 /// With the gate closed, neither the tool nor the generic ones may reach the cluster.
@@ -137,11 +153,12 @@ pub async fn refused_when_closed(stage: &Stage, method: &Method, tool: &str) -> 
         return Ok(());
     }
     stage.take_requests();
+    let world = stage.fake.world(|world| world.clone());
     let told = |error: StageError| error.to_string();
     let mut session = stage.second(closed).await.map_err(told)?;
     let called = session.call(tool, &arguments(method)).await.map_err(|error| error.to_string())?;
     must_be_closed(tool, &called)?;
-    let (path, params) = split(method.path, example::smallest_call(method));
+    let (path, params) = cluster::split(method.path, prerequisites::arguments(method));
     let (generic, arguments) = match method.verb {
         Verb::Get => ("pve_api_read", json!({"path": path, "params": params})),
         verb => ("pve_api_write", json!({"method": verb.word(), "path": path, "params": params})),
@@ -149,7 +166,7 @@ pub async fn refused_when_closed(stage: &Stage, method: &Method, tool: &str) -> 
     let called = session.call(generic, &arguments).await.map_err(|error| error.to_string())?;
     must_be_closed(generic, &called)?;
     match stage.take_requests() {
-        requests if requests.is_empty() => Ok(()),
+        requests if requests.is_empty() => unchanged(stage, &world),
         requests => Err(format!("closed, and yet the cluster saw {requests:?}")),
     }
 }
@@ -192,6 +209,7 @@ pub async fn dry_run_sends_nothing(stage: &mut Stage, method: &Method, tool: &st
         return Ok(());
     }
     stage.take_requests();
+    let world = stage.fake.world(|world| world.clone());
     let mut arguments = arguments(method);
     arguments["dry_run"] = json!(true);
     let called = stage.session.call(tool, &arguments).await.map_err(|error| error.to_string())?;
@@ -203,7 +221,15 @@ pub async fn dry_run_sends_nothing(stage: &mut Stage, method: &Method, tool: &st
     let own = |line: &String| line.starts_with("GET ") || line == "POST /access/ticket";
     let writes: Vec<String> = stage.take_requests().into_iter().filter(|line| !own(line)).collect();
     match writes.is_empty() {
-        true => Ok(()),
+        true => unchanged(stage, &world),
         false => Err(format!("a dry run, and yet the cluster saw {writes:?}")),
+    }
+}
+
+/// The world is what it was.
+fn unchanged(stage: &Stage, before: &World) -> Result<(), String> {
+    match effect::changes(before, &stage.fake.world(|world| world.clone()), Watch::All) {
+        changed if changed.is_empty() => Ok(()),
+        changed => Err(format!("nothing was to be done, and yet {changed:?} of the world changed")),
     }
 }

@@ -1,14 +1,21 @@
 //! One trial per tool, by its name.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
-use conformance::{Gates, Stage, Subject, expected, trial};
+use conformance::effect::{self, Kind};
+use conformance::report::effects;
+use conformance::{Gates, Stage, Subject, expected, prerequisites, trial, workflow};
 use libtest_mimic::{Arguments, Failed, Trial};
 use pve_catalog::{Catalog, Method};
 
 /// The generic tools: always offered with the toolset `api`, apart from the one that writes.
 const ALWAYS: [&str; 4] = ["pve_api_describe", "pve_api_read", "pve_api_search", "pve_mcp_info"];
+
+/// What showed that writes were done, of every trial that got so far.
+static EFFECTS: Mutex<Vec<Kind>> = Mutex::new(Vec::new());
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -22,12 +29,23 @@ fn main() -> ExitCode {
             Trial::test(tool, move || blocking(one_tool(method, tool, reason)))
         })
         .collect();
+    trials.extend(workflow::all().iter().map(|one| Trial::test(one.tool.as_str(), || blocking(one_workflow(one)))));
     trials.push(Trial::test("the lists of tools follow the gates", || blocking(lists_follow_gates())));
     trials.push(Trial::test("the list not-modelled names tools that exist", move || match stale.is_empty() {
         true => Ok(()),
         false => Err(Failed::from(format!("there are no such tools: {stale:?}"))),
     }));
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let methods: Vec<String> = Catalog::embedded().methods().iter().map(Method::key).collect();
+    let mut stale: Vec<&str> = prerequisites::stale();
+    stale.extend(effect::in_table().filter(|key| !methods.iter().any(|method| method == key)));
+    trials.push(Trial::test("the tables name methods that exist", move || match stale.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::from(format!("there are no such methods: {stale:?}"))),
+    }));
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let kinds = EFFECTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let _ = std::io::stdout().lock().write_all(effects(kinds.into_iter()).as_bytes());
+    conclusion.exit_code()
 }
 
 fn blocking(work: impl Future<Output = Result<(), String>>) -> Result<(), Failed> {
@@ -36,12 +54,19 @@ fn blocking(work: impl Future<Output = Result<(), String>>) -> Result<(), Failed
 }
 
 async fn one_tool(method: &'static Method, tool: &'static str, not_modelled: Option<String>) -> Result<(), String> {
-    let called = trial::of_tool(&Subject::Here, method, tool).await?;
+    let outcome = trial::of_tool(&Subject::Here, method, tool).await?;
+    EFFECTS.lock().unwrap_or_else(PoisonError::into_inner).extend(outcome.effect);
+    let called = outcome.called;
     match (called.is_error, not_modelled) {
         (false, None) | (true, Some(_)) => Ok(()),
         (false, Some(reason)) => Err(format!("it works now: take it off not-modelled.toml ({reason})")),
         (true, None) => Err(format!("{} answered {}", method.key(), called.raw)),
     }
+}
+
+async fn one_workflow(workflow: &workflow::Workflow) -> Result<(), String> {
+    let called = workflow::of_tool(&Subject::Here, workflow).await?;
+    if called.is_error { Err(format!("{} answered {}", workflow.tool, called.raw)) } else { Ok(()) }
 }
 
 /// For every combination of gates: the list over MCP is exactly what the gates open.
@@ -57,6 +82,8 @@ async fn lists_follow_gates() -> Result<(), String> {
         }
         let methods = Catalog::embedded().methods().iter();
         wanted.extend(methods.filter(|m| trial::opens(gates, m.gate, m.verb)).filter_map(|method| method.tool));
+        let open = |one: &&workflow::Workflow| !one.writes || gates.writes || gates.dry_run;
+        wanted.extend(workflow::all().iter().filter(open).map(|one| one.tool.as_str()));
         let missing: Vec<_> = wanted.difference(&listed).collect();
         let extra: Vec<_> = listed.difference(&wanted).collect();
         if !missing.is_empty() || !extra.is_empty() {

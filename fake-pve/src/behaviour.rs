@@ -38,8 +38,8 @@
 //!   HTTP error instead of a UPID) belong before `call.start`.
 //!
 //! Never answer success for a change that is not made: leave the method out of the table, and the pipeline says 501.
-//! What the generic level ([`crate::generic`]) already does well (plain collections, pairs of options, indexes) needs no
-//! behaviour; registering one replaces it.
+//! What the catalogue alone can answer ([`crate::generic`]: indexes of children) needs no behaviour; registering one
+//! replaces it.
 
 pub(crate) mod access;
 pub(crate) mod agent;

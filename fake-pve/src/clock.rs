@@ -42,6 +42,11 @@ impl Clock {
         Clock { mode, scale, start_ms, jumped_ms: 0, began: Instant::now() }
     }
 
+    /// A clock that nothing but [`Clock::advance`] moves, from a moment in seconds since the epoch.
+    pub fn manual_at(start: i64) -> Clock {
+        Clock { start_ms: start * 1000, ..Clock::new(Mode::Manual, 0.0) }
+    }
+
     /// Virtual milliseconds since the epoch.
     pub fn now_ms(&self) -> i64 {
         let real = match self.mode {

@@ -25,7 +25,7 @@ pub(crate) fn is_mine(path: &str) -> bool {
 /// [`Fault`], `DELETE` clears all or the one of an id (`faults/1`).
 pub(crate) async fn answer(shared: &Shared, request: &mut Request) -> Reply {
     if let Err(reply) = admit(shared, request) {
-        return reply;
+        return *reply;
     }
     let name = request.path.trim_start_matches("/_rehearsal").trim_matches('/').to_string();
     match (request.verb.as_str(), name.as_str()) {
@@ -36,7 +36,7 @@ pub(crate) async fn answer(shared: &Shared, request: &mut Request) -> Reply {
             sent(&json!({"entries": entries, "dropped": state.journal.dropped()}))
         }
         ("GET", "world") => {
-            let mut world = serde_json::to_value(&shared.lock().world).unwrap_or_default();
+            let mut world = serde_json::to_value(&*shared.lock().world).unwrap_or_default();
             if !request.query.split('&').any(|pair| pair == "secrets=1") {
                 mask(&mut world);
             }
@@ -90,22 +90,22 @@ fn clear(shared: &Shared, one: Option<(&str, &str)>) -> Reply {
     }
 }
 
-fn admit(shared: &Shared, request: &Request) -> Result<(), Reply> {
+fn admit(shared: &Shared, request: &Request) -> Result<(), Box<Reply>> {
     let host = request.header("host");
     let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let loopback = |name: &str| ["127.0.0.1", "localhost", "[::1]"].contains(&name);
     if !loopback(name.map_or(host, |(name, _)| name)) {
-        return Err(Reply::text(403, "the control interface answers to a loopback host only"));
+        return Err(Box::new(Reply::text(403, "the control interface answers to a loopback host only")));
     }
     let origin = request.header("origin");
     if !origin.is_empty() && origin != format!("https://{host}") {
-        return Err(Reply::text(403, "the control interface answers to its own origin only"));
+        return Err(Box::new(Reply::text(403, "the control interface answers to its own origin only")));
     }
     let given = request.header("authorization").strip_prefix("Bearer ").unwrap_or_default();
     if given.as_bytes().ct_eq(shared.control_token.as_bytes()).into() {
         Ok(())
     } else {
-        Err(Reply::text(401, "the control interface needs its token in the Authorization header"))
+        Err(Box::new(Reply::text(401, "the control interface needs its token in the Authorization header")))
     }
 }
 

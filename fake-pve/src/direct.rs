@@ -7,10 +7,10 @@ use std::sync::Arc;
 use pve_catalog::Verb;
 use serde_json::{Map, Value};
 
-use crate::Level;
-use crate::clock::{Clock, Mode};
+use crate::clock::{Clock, MANUAL_START};
 use crate::engine::{self, Shared, State};
 use crate::world::World;
+use crate::{FakePve, Level};
 
 /// A cluster without a network, on a manual clock. The caller says who asks; nothing is authenticated. Copies share one world.
 #[derive(Clone)]
@@ -38,48 +38,26 @@ pub struct Told {
 }
 
 impl Direct {
-    /// A cluster that begins with this world. No user or token is added.
-    pub fn new(mut world: World) -> Direct {
-        let clock = Clock::new(Mode::Manual, 0.0);
-        crate::times(&mut world, clock.now());
-        let (workers, journal, faults) = Default::default();
-        Direct { shared: Shared::new(State { world, clock, workers, journal, faults }, String::new(), "") }
+    /// A cluster that begins with this world, at [`MANUAL_START`]. No user or token is added.
+    pub fn new(world: World) -> Direct {
+        Direct::at(world, MANUAL_START)
+    }
+
+    /// As [`Direct::new`], at a moment in seconds since the epoch.
+    pub fn at(mut world: World, start: i64) -> Direct {
+        let clock = Clock::manual_at(start);
+        crate::scenario::moments::settle(&mut world, clock.now());
+        Direct { shared: Shared::new(State::new(world, clock), String::new(), "") }
     }
 
     /// One call by a user or token (`None` is nobody). The path stands beneath the format, decoded.
     pub fn call(&self, authid: Option<&str>, verb: &str, path: &str, params: Map<String, Value>) -> Told {
-        let Ok(verb) = verb.parse::<Verb>() else { return Told { status: 501, ..Told::default() } };
-        let (level, answer) = engine::call(&self.shared, verb, path, params, authid);
-        let level = Some(level);
-        match answer {
-            Ok(data) => Told {
-                status: 200,
-                data: data.value,
-                total: data.total,
-                changes: data.changes,
-                level,
-                ..Told::default()
-            },
-            Err(failure) => Told {
-                status: failure.status,
-                message: Some(failure.message),
-                errors: failure.errors,
-                level,
-                ..Told::default()
-            },
-        }
+        call(&self.shared, authid, verb, path, params)
     }
 
     /// Runs the clock to the end of every task, and of those that they start.
     pub fn finish_tasks(&self) {
-        loop {
-            let mut state = self.shared.lock();
-            let Some(ends_ms) = state.world.tasks.iter().filter(|task| task.running()).map(|task| task.ends_ms).max()
-            else {
-                return;
-            };
-            state.clock.run_to_ms(ends_ms);
-        }
+        finish_tasks(&self.shared);
     }
 
     /// Virtual seconds since the epoch.
@@ -90,5 +68,47 @@ impl Direct {
     /// Reads or changes the world under its lock.
     pub fn world<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         act(&mut self.shared.lock().world)
+    }
+}
+
+impl FakePve {
+    /// One call in process by a user or token (`None` is nobody): nothing is authenticated, and it is not among the
+    /// requests. The path stands beneath the format, decoded. For preparing a world, and for looking at it.
+    pub fn call(&self, authid: Option<&str>, verb: &str, path: &str, params: Map<String, Value>) -> Told {
+        call(&self.shared, authid, verb, path, params)
+    }
+
+    /// Runs the clock to the end of every task, and of those that they start.
+    pub fn finish_tasks(&self) {
+        finish_tasks(&self.shared);
+    }
+}
+
+fn call(shared: &Shared, authid: Option<&str>, verb: &str, path: &str, params: Map<String, Value>) -> Told {
+    let Ok(verb) = verb.parse::<Verb>() else { return Told { status: 501, ..Told::default() } };
+    let (level, answer) = engine::call(shared, verb, path, params, authid);
+    let level = Some(level);
+    match answer {
+        Ok(data) => {
+            Told { status: 200, data: data.value, total: data.total, changes: data.changes, level, ..Told::default() }
+        }
+        Err(failure) => Told {
+            status: failure.status,
+            message: Some(failure.message),
+            errors: failure.errors,
+            level,
+            ..Told::default()
+        },
+    }
+}
+
+fn finish_tasks(shared: &Shared) {
+    loop {
+        let mut state = shared.lock();
+        let Some(ends_ms) = state.world.tasks.iter().filter(|task| task.running()).map(|task| task.ends_ms).max()
+        else {
+            return;
+        };
+        state.clock.run_to_ms(ends_ms);
     }
 }

@@ -1,6 +1,9 @@
 //! The pipeline: one request in, one reply out, in Proxmox's own order of checks. Nothing else may answer.
 
+pub(crate) mod kept;
 mod reading;
+mod state;
+mod upgrade;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,16 +16,17 @@ use serde_json::{Map, Value, json};
 use crate::access;
 use crate::auth::{self, Identity, Keys};
 use crate::behaviour::{Answer, Call, Data, Failure, Params, table};
-use crate::clock::{self, Clock};
+use crate::clock;
 use crate::control;
 use crate::envelope::{self, Format};
-use crate::fault::{At, Blow, Faults, Point, refused_write};
+use crate::fault::{At, Blow, Point, refused_write};
 use crate::generic;
 use crate::http::{Cut, Reply, Request};
-use crate::journal::{Entry, Journal, Level};
-use crate::work::Workers;
+use crate::journal::{Entry, Level};
 use crate::world::World;
+use kept::{Moment, READ_ONLY, Template};
 use reading::{Given, api_path, unknown_transfer, with_path_values};
+pub(crate) use state::State;
 
 /// What a refused login costs, in virtual time.
 const LOGIN_DELAY: Duration = Duration::from_secs(3);
@@ -36,15 +40,6 @@ const OPEN: [(Verb, &str); 6] = [
     (Verb::Post, "/access/openid/login"),
     (Verb::Post, "/access/openid/auth-url"),
 ];
-
-/// Everything that one lock guards.
-pub(crate) struct State {
-    pub world: World,
-    pub clock: Clock,
-    pub workers: Workers,
-    pub journal: Journal,
-    pub faults: Faults,
-}
 
 /// A cluster, as connections share it.
 pub(crate) struct Shared {
@@ -63,13 +58,7 @@ impl Shared {
     /// Takes the lock. Every task that is due is finished first.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let now_ms = state.clock.now_ms();
-        let State { world, workers, clock, .. } = &mut *state;
-        if let Some(end_ms) = workers.overdue(world, now_ms).filter(|_| clock.runs_to_end()) {
-            clock.run_to_ms(end_ms);
-        }
-        workers.settle(world, clock.now_ms());
-        world.tell_statistics(clock.now_ms().div_euclid(1000));
+        state.catch_up();
         state
     }
 }
@@ -85,6 +74,8 @@ struct Trace {
     authid: Option<String>,
     /// Whether another process answers: pvedaemon, or another node.
     passed_on: bool,
+    /// The state and second that an answer is of which was only read.
+    read: Option<Moment>,
 }
 
 /// Answers one request, dated by the virtual clock.
@@ -134,15 +125,47 @@ async fn pipeline(shared: &Shared, mut request: Request) -> Reply {
         return refuse(shared, trace, Reply::text(501, &format!("no formatter for uri {path}, {format}")));
     };
 
+    if let Some(reply) = answered_before(shared, &mut trace, formatter) {
+        return reply;
+    }
     let uploads = given.upload.is_some();
     let (level, answer) = dispatch(shared, verb, &path, given, identity.as_ref(), &mut trace);
     if answer.as_ref().is_err_and(|failure| failure.status == 401) {
         let delay = shared.lock().clock.real(LOGIN_DELAY);
         clock::wait(delay).await;
     }
+    let socket = verb == Verb::Get && answer.is_ok() && upgrade::wanted(&path, &request.headers);
+    let ticket = socket.then(|| ticket_of(&trace.params));
+    let long = trace.read.and_then(|read| Some((read, kept::key(&trace, formatter)?)));
+    let template = Template { template: trace.template, level };
     let mut reply = finish(shared, trace, Some(formatter), level, answer);
+    if let Some((read, asked)) = long {
+        shared.lock().kept.keep(asked, read, &template, &mut reply);
+    }
     reply.closes |= uploads;
-    reply
+    match ticket {
+        Some(ticket) if reply.status == 200 && reply.cut.is_none() => upgrade::switch(&request.headers, ticket),
+        _ => reply,
+    }
+}
+
+/// What opens a console's socket.
+fn ticket_of(params: &Map<String, Value>) -> String {
+    let ticket = params.get("vncticket").or_else(|| params.get("ticket"));
+    ticket.and_then(Value::as_str).unwrap_or_default().to_string()
+}
+
+/// The body that is kept of the same request, when nothing has changed since. Faults want to be asked each time.
+fn answered_before(shared: &Shared, trace: &mut Trace, format: Format) -> Option<Reply> {
+    let state = shared.lock();
+    if !state.faults.is_empty() {
+        return None;
+    }
+    let moment = Moment { revision: state.world.revision(), now: state.clock.now() };
+    let (reply, level) = state.kept.find(trace, format, moment)?;
+    drop(state);
+    record(shared, std::mem::take(trace), 200, None, level);
+    Some(reply)
 }
 
 /// One call by somebody who is known, without envelope and journal.
@@ -193,7 +216,7 @@ fn dispatch(
     }
     let node = target_node(method, &params);
     let at = |point| At { point, verb: verb.word(), path, node: node.as_deref() };
-    if let Some(failure) = struck(state.faults.strike(&mut state.world, at(Point::Node))) {
+    if let Some(failure) = struck(state.strike(at(Point::Node))) {
         return refused(failure);
     }
     if let Err(failure) = reach(&state.world, node.as_deref()) {
@@ -201,18 +224,21 @@ fn dispatch(
     }
     let local = node.as_deref().is_none_or(|node| node == "localhost" || node == state.world.entry);
     trace.passed_on = method.protected || !local;
-    let params = match verify(method.parameters(), &params) {
+    let params = match verified(method, params) {
         Ok(params) => Params(params),
-        Err(errors) => return refused(Failure::params(errors.0)),
+        Err(failure) => return refused(failure),
     };
-    if let Some(failure) = struck(state.faults.strike(&mut state.world, at(Point::Call))) {
+    if let Some(failure) = struck(state.strike(at(Point::Call))) {
         return refused(failure);
     }
     let fate = state.faults.fate(at(Point::Call));
-    let before = (state.world.no_quorum && verb != Verb::Get).then(|| state.world.clone());
+    let before = (state.world.no_quorum && verb != Verb::Get).then(|| World::clone(&state.world));
+    // HA that has something to do moves the clock when somebody looks.
+    let reads = verb == Verb::Get && READ_ONLY.contains(&method.path) && state.world.ha.next_round_ms.is_none();
+    trace.read = reads.then(|| Moment { revision: state.world.revision(), now: state.clock.now() });
     state.workers.fate = fate.as_ref().map(|(_, fate)| fate.clone());
     let mut call = Call {
-        world: &mut state.world,
+        world: if reads { state.world.unchanged() } else { &mut state.world },
         method,
         params,
         authid,
@@ -231,13 +257,15 @@ fn dispatch(
         && answer.is_ok()
         && let Some(refused) = refused_write(&before, &state.world)
     {
-        state.world = before;
+        *state.world = before;
         answer = Err(Failure::die(refused));
     }
     if let Some((id, _)) = fate.filter(|_| state.workers.fate.take().is_none()) {
         state.faults.spend(&mut state.world, id);
     }
-    state.faults.review(&mut state.world, verb, path, &answer);
+    if !state.faults.is_empty() {
+        state.faults.review(&mut state.world, verb, path, &answer);
+    }
     (level, answer)
 }
 
@@ -265,6 +293,18 @@ async fn connection_faults(shared: &Shared, trace: &Trace) -> bool {
         clock::wait(real).await;
     }
     blows.contains(&Blow::Reset)
+}
+
+/// Parameters that fit the method. One that declares none looks at none: Proxmox lets any pass there.
+///
+/// # Errors
+/// 400 with what is wrong.
+pub(crate) fn verified(method: &Method, params: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+    let schema = method.parameters();
+    if schema.properties.is_empty() && schema.all_of.is_empty() {
+        return Ok(params);
+    }
+    verify(schema, &params).map_err(|errors| Failure::params(errors.0))
 }
 
 /// `GET /`, for everybody who is known; the catalogue begins one level below.
@@ -311,9 +351,7 @@ fn record(shared: &Shared, trace: Trace, status: u16, message: Option<String>, l
 }
 
 fn strike(shared: &Shared, trace: &Trace, point: Point) -> Vec<Blow> {
-    let mut guard = shared.lock();
-    let State { world, faults, .. } = &mut *guard;
-    faults.strike(world, At { point, verb: &trace.verb, path: &trace.path, node: None })
+    shared.lock().strike(At { point, verb: &trace.verb, path: &trace.path, node: None })
 }
 
 /// `None` is nobody, on the few calls that are open to all. For uploads the storage's permission is asked here already,
@@ -327,7 +365,7 @@ fn identify(shared: &Shared, verb: Verb, path: &str, request: &Request) -> Resul
     let mut guard = shared.lock();
     let state = &mut *guard;
     let at = At { point: Point::Login, verb: verb.word(), path, node: None };
-    if let Some(failure) = struck(state.faults.strike(&mut state.world, at)) {
+    if let Some(failure) = struck(state.strike(at)) {
         return Err(failure);
     }
     let (access, now) = (&state.world.access, state.clock.now());

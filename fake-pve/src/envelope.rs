@@ -63,7 +63,9 @@ pub fn reply(format: Format, answer: Answer, passed_on: bool) -> Reply {
         return reply;
     }
     let status = answer.as_ref().map_or_else(|failure| failure.status, |_| 200);
-    let reason = answer.as_ref().map_or_else(|failure| failure.reason.clone().unwrap_or_else(|| failure.message.clone()), |_| "OK".to_string());
+    let reason = answer
+        .as_ref()
+        .map_or_else(|failure| failure.reason.clone().unwrap_or_else(|| failure.message.clone()), |_| "OK".to_string());
     match format {
         Format::Json => Reply::new(status, &reason, JSON, body(&json_body(&answer))),
         Format::ExtJs => Reply::new(200, "OK", JSON, body(&extjs_body(&answer, passed_on))),

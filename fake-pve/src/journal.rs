@@ -16,10 +16,6 @@ pub enum Level {
     Pipeline,
     /// A hand-written behaviour.
     Behaviour,
-    /// The generic collection.
-    Collection,
-    /// The generic pair of options.
-    Options,
     /// The generic index of a path's children.
     Index,
     /// The declared shape with nothing in it (GET only).

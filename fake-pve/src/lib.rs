@@ -16,12 +16,19 @@
 //! [`world`] is what the cluster is, plain data. `http` turns bytes into requests, `engine` is the pipeline in Proxmox's
 //! own order of checks, `behaviour` is what calls do (its documentation says how to add one), `generic` answers what
 //! the catalogue alone can answer, `work` runs tasks, [`clock`] is virtual time, [`journal`] remembers requests,
-//! [`fault`] is where faults strike, `control` is the fake's own interface, [`scenario`] holds worlds to start from.
+//! [`mod@fault`] is trouble on demand, `control` is the fake's own interface, [`scenario`] holds worlds to start from.
+//!
+//! # Figures
+//! `cargo bench -p fake-pve`, two busy cores shared with other work, against `fakepve` 0.5.0 in the same run, with 1,000
+//! guests and eight connections: ready in 60 ms (1,009), 19.7 MB resident (58), `/version` 33,450 requests a second
+//! (5,302), `/cluster/resources` 2,216 (37). A write and the list made anew after it cost 47 µs per guest of 100, and
+//! 34 µs per guest of 1,000.
 
 mod access;
 mod apidoc;
 mod auth;
 mod behaviour;
+mod checksum;
 pub mod clock;
 mod control;
 mod direct;
@@ -46,8 +53,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use clock::Mode;
-pub use fault::{Effect, Fault, FaultId};
 pub use direct::{Direct, Told};
+pub use fault::{Effect, Fault, FaultId};
 pub use import_etc::{Imported, import_etc};
 pub use journal::{Entry, Level};
 pub use scenario::Scenario;
@@ -126,6 +133,7 @@ pub struct Builder {
     clock: Mode,
     credentials: Credentials,
     ca: Option<Ca>,
+    idle: Duration,
 }
 
 impl Builder {
@@ -165,6 +173,12 @@ impl Builder {
         self
     }
 
+    /// How long a connection may stay silent before it is closed, in real time (default: 5 seconds, as Proxmox does).
+    pub fn idle_timeout(mut self, idle: Duration) -> Builder {
+        self.idle = idle;
+        self
+    }
+
     /// Starts it on the current runtime.
     ///
     /// # Errors
@@ -192,11 +206,11 @@ impl Builder {
             node.state.insert(behaviour::certificates::SERVED.into(), served);
         }
 
-        let (workers, journal, faults) = Default::default();
-        let state = State { world, clock, workers, journal, faults };
-        let shared = Shared::new(state, Random(rand::random()).hex(32), ca.pem());
+        let shared = Shared::new(State::new(world, clock), Random(rand::random()).hex(32), ca.pem());
         let handler = Arc::clone(&shared);
-        let server = http::serve(listener, leaf.config, move |request| engine::answer(Arc::clone(&handler), request));
+        let patience = http::Patience::of_idle(self.idle);
+        let server =
+            http::serve(listener, leaf.config, patience, move |request| engine::answer(Arc::clone(&handler), request));
         let task = tokio::spawn(server);
         Ok(FakePve { shared, address, fingerprint: leaf.fingerprint, ca, credentials: self.credentials, task })
     }
@@ -206,27 +220,7 @@ impl Builder {
 fn ready(world: &mut World, credentials: &Credentials, now: i64) {
     world.access.add_user("root@pam", &credentials.password);
     world.access.add_token(&format!("root@pam!{}", credentials.token_name), &credentials.token_secret, false);
-    times(world, now);
-}
-
-/// Gives times to what has none: nodes booted ten days ago, guests a day ago.
-fn times(world: &mut World, now: i64) {
-    for node in world.nodes.values_mut() {
-        node.booted.get_or_insert(now - 10 * 86_400);
-    }
-    for guest in world.guests.values_mut() {
-        if guest.runs() && guest.started.is_none_or(|started| started == 0) {
-            guest.started = Some(now - 86_400);
-        }
-        if guest.created == 0 {
-            guest.created = now - 30 * 86_400;
-        }
-    }
-    for volume in world.volumes.values_mut().flat_map(|volumes| volumes.values_mut()) {
-        if volume.ctime == 0 {
-            volume.ctime = now - 30 * 86_400;
-        }
-    }
+    scenario::moments::settle(world, now);
 }
 
 /// A running cluster. It stops, with all its connections, when this is dropped.
@@ -249,6 +243,7 @@ impl FakePve {
             clock: Mode::Auto,
             credentials: Credentials::random(),
             ca: None,
+            idle: Duration::from_secs(5),
         }
     }
 
@@ -306,39 +301,6 @@ impl FakePve {
     pub fn advance(&self, by: Duration) {
         self.shared.lock().clock.advance(by);
         drop(self.shared.lock());
-    }
-
-    /// Sets a fault: it strikes until it is spent or cleared. One that is a condition of the cluster (a node that is
-    /// offline, a locked guest) is in force when this returns.
-    ///
-    /// # Panics
-    /// When it names a node, guest or storage that is not there.
-    pub fn fault(&self, fault: Fault) -> FaultId {
-        let mut guard = self.shared.lock();
-        let State { world, faults, .. } = &mut *guard;
-        match faults.set(world, fault) {
-            Ok(id) => id,
-            Err(error) => panic!("the fault cannot be set: {error}"),
-        }
-    }
-
-    /// Clears a fault; `false` when it was spent already.
-    pub fn clear_fault(&self, id: FaultId) -> bool {
-        let mut guard = self.shared.lock();
-        let State { world, faults, .. } = &mut *guard;
-        faults.clear(world, id)
-    }
-
-    /// Clears every fault.
-    pub fn clear_faults(&self) {
-        let mut guard = self.shared.lock();
-        let State { world, faults, .. } = &mut *guard;
-        faults.clear_all(world);
-    }
-
-    /// The faults that are set, oldest first, with the number of times that they still strike.
-    pub fn faults(&self) -> Vec<(FaultId, Fault)> {
-        self.shared.lock().faults.list().map(|(id, fault)| (id, fault.clone())).collect()
     }
 
     /// The requests so far, oldest first (the last 10,000).

@@ -1,12 +1,32 @@
 //! Worlds to start from, as data: built-in ones by name, and small ones for tests put together step by step.
 
+mod built_in;
+pub(crate) mod moments;
+mod troubled;
+
 use serde_json::{Value, json};
+
+pub use troubled::TROUBLES;
 
 use crate::Error;
 use crate::world::access::Access;
 use crate::world::{Guest, GuestKind, Node, Random, Server, Storage, Volume, World};
 
 const GIB: u64 = 1 << 30;
+
+/// The names of the built-in scenarios.
+pub const NAMES: [&str; 10] = [
+    "ceph",
+    "ceph-installed",
+    "cluster",
+    "empty",
+    "ha-groups",
+    "healthy",
+    "neighbours",
+    "newcomer",
+    "second-factor",
+    "troubled",
+];
 
 /// A world to start from.
 #[derive(Clone, Debug)]
@@ -16,15 +36,23 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A built-in scenario: `cluster` or `empty`.
+    /// A built-in scenario by its name, one of [`NAMES`].
     ///
     /// # Errors
     /// [`Error::Scenario`] names the known ones.
     pub fn named(name: &str) -> Result<Scenario, Error> {
         match name {
+            "ceph" => Ok(Scenario::ceph()),
+            "ceph-installed" => Ok(Scenario::cluster().ceph_installed()),
             "cluster" => Ok(Scenario::cluster()),
             "empty" => Ok(Scenario::empty()),
-            _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are cluster and empty"))),
+            "ha-groups" => Ok(Scenario::ha_groups()),
+            "healthy" => Ok(Scenario::healthy()),
+            "neighbours" => Ok(Scenario::neighbours()),
+            "newcomer" => Ok(Scenario::newcomer()),
+            "second-factor" => Ok(Scenario::second_factor()),
+            "troubled" => Ok(Scenario::troubled()),
+            _ => Err(Error::Scenario(format!("no scenario is called '{name}': there are {}", NAMES.join(", ")))),
         }
     }
 
@@ -218,6 +246,14 @@ impl Scenario {
         self
     }
 
+    /// Switches a guest off.
+    pub fn stopped(mut self, vmid: u32) -> Scenario {
+        if let Some(guest) = self.world.guests.get_mut(&vmid) {
+            guest.power_off();
+        }
+        self
+    }
+
     /// Makes a machine a template, its disk a base volume.
     pub fn template(mut self, vmid: u32) -> Scenario {
         let Some(guest) = self.world.guests.get_mut(&vmid) else { return self };
@@ -286,5 +322,6 @@ fn nas() -> Server {
         targets: vec!["iqn.2003-01.com.example.nas:pve".into()],
         datastores: named("store1", "backups of the cluster"),
         size: 2048 * GIB,
+        ..Server::default()
     }
 }

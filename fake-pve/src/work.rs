@@ -3,6 +3,7 @@
 //! A behaviour describes a task with [`NewTask`]; [`Workers`] keeps its closures beside the world. Nothing runs in the
 //! background: whoever takes the lock first lets [`Workers::settle`] finish what is due at that moment, in order.
 
+mod fate;
 mod rounds;
 
 use std::collections::{HashMap, VecDeque};
@@ -10,8 +11,10 @@ use std::time::Duration;
 
 use pve_catalog::upid::Upid;
 
+use crate::behaviour::backup::schedule;
 use crate::fault::refused_write;
 use crate::world::{Line, Task, World, ha};
+pub(crate) use fate::Fate;
 
 /// One act of a worker on the world. An error ends the task with `TASK ERROR: …`.
 pub(crate) type Act = Box<dyn FnOnce(&mut Run<'_>) -> Result<(), String> + Send>;
@@ -141,45 +144,11 @@ impl NewTask {
         self
     }
 
-    /// The same task as a fault would have it. What it does at its start is judged first, and not kept where nothing
-    /// would take it back.
-    fn fated(mut self, fate: Option<Fate>) -> NewTask {
-        match fate {
-            None => {}
-            Some(Fate::Fail(text)) => {
-                if self.finish.is_none() && self.undo.is_none() {
-                    self.begin = self.begin.take().map(tried);
-                }
-                self.steps.clear();
-                self.lines.retain(|(after, _)| after.is_zero());
-                self.finish = Some(Box::new(move |_| Err(text)));
-            }
-            Some(Fate::Warn(warnings)) => {
-                let finish = self.finish.take();
-                self.finish = Some(Box::new(move |run| {
-                    finish.map_or(Ok(()), |finish| finish(run))?;
-                    warnings.iter().for_each(|text| run.warn(text));
-                    Ok(())
-                }));
-            }
-        }
-        self
-    }
-
     /// What happens when it is stopped, or when `finish` fails: taking back what `begin` did beyond locks.
     pub fn undo(mut self, act: impl FnOnce(&mut Run<'_>) -> Result<(), String> + Send + 'static) -> NewTask {
         self.undo = Some(Box::new(act));
         self
     }
-}
-
-/// What a fault makes of the next task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It fails at its end with this text, and nothing of its work is done.
-    Fail(String),
-    /// It ends with these warnings.
-    Warn(Vec<String>),
 }
 
 #[derive(Default)]
@@ -267,13 +236,16 @@ impl Workers {
     }
 
     /// Does every step that is due and ends every task whose time is over, in the order of their moments, with the rounds
-    /// of HA between them.
+    /// of HA and the runs of backup jobs between them.
     pub fn settle(&mut self, world: &mut World, now_ms: i64) {
         ha::arrange(world, now_ms);
+        schedule::arrange(world, now_ms.div_euclid(1000));
         loop {
             let ended = world.tasks.iter().filter(|task| task.running() && task.ends_ms <= now_ms);
             let ended = ended.min_by_key(|task| task.ends_ms).map(|task| (task.ends_ms, task.upid.clone()));
             let until = ended.as_ref().map_or(now_ms, |(ends_ms, _)| *ends_ms);
+            let backup = schedule::next(world).map(|(at, id)| (at * 1000, id)).filter(|(at_ms, _)| *at_ms <= until);
+            let until = backup.as_ref().map_or(until, |(at_ms, _)| *at_ms);
             if let Some(round_ms) = world.ha.next_round_ms.filter(|round_ms| *round_ms <= until) {
                 self.round_of_ha(world, round_ms, now_ms);
                 continue;
@@ -281,6 +253,12 @@ impl Workers {
             if let Some((at_ms, upid, step)) = self.next_step(until) {
                 if let Err(error) = self.act(world, at_ms, &upid, step) {
                     self.break_off(world, at_ms, &upid, Err(error));
+                }
+                continue;
+            }
+            if let Some((at_ms, id)) = backup {
+                for task in schedule::take(world, &id, at_ms / 1000, now_ms.div_euclid(1000)) {
+                    self.launch(world, at_ms, task);
                 }
                 continue;
             }
@@ -400,19 +378,6 @@ impl Workers {
             entry.pri = 3;
         }
     }
-}
-
-/// An act that may fail as always, and changes nothing but the log when it does not.
-fn tried(act: Act) -> Act {
-    Box::new(move |run| {
-        let before = run.world.clone();
-        act(run)?;
-        let tasks = std::mem::take(&mut run.world.tasks);
-        *run.world = World { tasks, ..before };
-        run.locks.clear();
-        run.spawned.clear();
-        Ok(())
-    })
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -14,7 +14,6 @@ pub mod crypt;
 pub mod curve;
 pub mod disk;
 pub mod document;
-pub mod drive;
 pub mod file;
 pub mod firewall;
 pub mod folder;
@@ -56,7 +55,7 @@ pub use ha::Ha;
 pub use node::Node;
 pub use random::Random;
 pub use sdn::Sdn;
-pub use server::Server;
+pub use server::{Elsewhere, Server};
 pub use statistics::Statistics;
 pub use storage::{Storage, Volume};
 pub use task::{Line, Task};
@@ -118,6 +117,8 @@ pub struct World {
     pub ceph: Ceph,
     /// Objects of generic collections and option pairs, by concrete path.
     pub documents: Documents,
+    /// Backup jobs that are switched on, by id, with their next run.
+    pub backup_runs: BTreeMap<String, calendar::Awaited>,
     /// What the managers of high availability know.
     pub ha: Ha,
     /// What nodes told last, for the resource list.

@@ -219,7 +219,8 @@ fn not_supported(said: &Said) -> Fault {
 }
 
 /// Words on the wire, in lower case, to what they mean. The first that is found decides.
-const WORDS: [(&[&str], Code, &str); 27] = [
+const WORDS: [(&[&str], Code, &str); 28] = [
+    (&["/etc/pve/", "permission denied"], Code::Internal, NO_QUORUM),
     (
         &["ha groups have been migrated to rules"],
         Code::NotSupported,
@@ -281,6 +282,9 @@ const WORDS: [(&[&str], Code, &str); 27] = [
     (&["not found"], Code::NotFound, LIST_FIRST),
 ];
 
+/// Its configuration file system takes no writes then, whoever writes.
+const NO_QUORUM: &str =
+    "the cluster has no majority of its nodes (quorum): it can be read, not changed, until nodes come back";
 const LOCKED: &str =
     "another operation holds the guest: wait for it and try again; never unlock by hand while a task runs";
 const NOT_RUNNING: &str = "start the guest first";
@@ -308,8 +312,7 @@ fn by_words(said: &Said, status: u16) -> Fault {
     match status {
         400 => Fault::new(Code::BadArgument, said.with_errors())
             .hint("the parameters' forms are shown by pve_api_describe"),
-        _ if words.contains("no quorum") => Fault::new(Code::Internal, said.with_errors())
-            .hint("the cluster has no majority of its nodes: it can be read, not changed, until nodes come back"),
+        _ if words.contains("no quorum") => Fault::new(Code::Internal, said.with_errors()).hint(NO_QUORUM),
         _ if words.contains("got timeout") => Fault::new(Code::Timeout, said.with_errors())
             .hint("Proxmox itself waited in vain: look at the state before you repeat it"),
         _ => Fault::new(Code::Internal, said.with_errors())

@@ -103,7 +103,7 @@ pub async fn wait(
 
 fn cancelled(upid: &str) -> Fault {
     Fault::new(Code::Cancelled, "waiting was cancelled; the task goes on")
-        .hint("look at it with pve_task_status, stop it with pve_task_stop")
+        .hint("look at it with pve_wait_task and its upid, or with pve_api_read at /nodes/{node}/tasks/{upid}/status")
         .detail("upid", upid)
 }
 

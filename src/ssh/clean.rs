@@ -27,6 +27,11 @@ pub fn clean(bytes: &[u8]) -> String {
     redact::text(&text).into_owned()
 }
 
+/// A short text that somebody else wrote (a guest's name, a note), on one line: cleaned, its white space made single.
+pub fn line(text: &str) -> String {
+    clean(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Output that comes in pieces. What it gives still has to pass [`redact::text`], best when pieces have been put together.
 #[derive(Debug, Default)]
 pub struct Cleaner {

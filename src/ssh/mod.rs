@@ -40,7 +40,7 @@
 //! `container` knows what `pct` says, `sftp` carries files, `terminal` keeps terminals.
 
 mod address;
-mod clean;
+pub(crate) mod clean;
 mod client;
 mod connect;
 mod container;

@@ -1,6 +1,7 @@
 //! What a tool at work can reach: one cluster through the policy, the caller's progress, and its patience.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
@@ -19,6 +20,8 @@ pub struct Ctx {
     server: Arc<Server>,
     instance: usize,
     caller: Caller,
+    /// The last `done` that was told, as the bits of a number: several tasks of one call begin at nothing each.
+    told: Arc<AtomicU64>,
 }
 
 /// Who asked, as far as a tool needs to know.
@@ -62,7 +65,7 @@ pub enum Performed<T> {
 impl Ctx {
     /// The surroundings of a call to one cluster of a server.
     pub fn new(server: Arc<Server>, instance: usize, caller: Caller) -> Ctx {
-        Ctx { server, instance, caller }
+        Ctx { server, instance, caller, told: Arc::default() }
     }
 
     /// The whole server.
@@ -123,6 +126,9 @@ impl Ctx {
     /// Tells the caller how far it is, when it wants to know.
     pub fn tell(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         if let Some(progress) = &self.caller.progress {
+            let before = f64::from_bits(self.told.load(Ordering::Relaxed));
+            let done = if done > before { done } else { before + 1.0 };
+            self.told.store(done.to_bits(), Ordering::Relaxed);
             // The receiver is gone when the caller is: nobody is left to tell.
             let _ = progress.send(Step { done, total, message: message.into() });
         }

@@ -19,6 +19,7 @@ pub mod registry;
 pub mod result;
 pub mod text;
 pub mod unsupported;
+pub mod workflows;
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -83,17 +84,18 @@ pub type HandFn = for<'a> fn(&'a Ctx, Given) -> Running<'a>;
 /// A tool at work.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Reply, Fault>> + Send + 'a>>;
 
-/// Every tool that is written by hand: one line each.
+/// Every tool that is written by hand: one line each, those of the workflows in [`workflows::all`].
 pub fn by_hand() -> Vec<Tool> {
-    vec![
-        // api
+    let mut tools = vec![
         api::search::tool(),
         api::describe::tool(),
         api::read::tool(),
         api::write::tool(),
         api::info::tool(),
-        // workflows, essentials, ssh: to come, one file and one line per tool
-    ]
+        // essentials, ssh: to come, one file and one line per tool
+    ];
+    tools.extend(workflows::all());
+    tools
 }
 
 impl Tool {

@@ -66,7 +66,10 @@ impl Ctx {
     }
 
     /// Waits for a task as long as the caller wants, and says how it stands.
-    async fn task(&self, upid: &str, options: &Options) -> Result<Value, Fault> {
+    ///
+    /// # Errors
+    /// As [`task::wait`].
+    pub(crate) async fn task(&self, upid: &str, options: &Options) -> Result<Value, Fault> {
         if options.wait == Some(false) {
             return Ok(json!({"status": "still_running", "hint": "not awaited, as asked"}));
         }

@@ -61,7 +61,8 @@ fn member(lines: &mut Vec<String>, key: &str, value: &Value) {
     }
 }
 
-fn screen(lines: Vec<String>) -> String {
+/// Lines as one text: at most a screen, and it says when there are more.
+pub fn screen(lines: Vec<String>) -> String {
     let all = lines.len();
     let mut shown: Vec<String> = lines.into_iter().take(LINES).map(|line| cut(&line)).collect();
     if all > LINES {

@@ -28,3 +28,4 @@ mod stdio;
 mod tasks;
 mod tls;
 mod whole;
+mod workflows;

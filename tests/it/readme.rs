@@ -76,6 +76,19 @@ fn domains() -> String {
     table
 }
 
+/// The workflows, those that read first.
+fn workflows() -> String {
+    let all = alone(everything());
+    let mut tools: Vec<&Tool> =
+        all.registry().iter().map(|(tool, _)| tool).filter(|tool| tool.domain() == "workflows").collect();
+    tools.sort_by_key(|tool| (!tool.reads, tool.name));
+    let mut table = String::from("| Tool | Gate | What it does |\n|---|---|---|\n");
+    for tool in tools {
+        table += &format!("| `{}` | `{}` | {} |\n", tool.name, tool.gate, tool.summary);
+    }
+    table
+}
+
 /// The toolsets of an empty environment.
 fn default_toolsets() -> Vec<String> {
     Settings::load(&|_| None, &[], Purpose::List).expect("no setting is wrong").offer.toolsets
@@ -95,6 +108,7 @@ fn context() -> String {
     let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<String>>();
     let profiles = [
         ("`api`", named(&["api"]), Access::default()),
+        ("`workflows,api`", named(&["workflows", "api"]), Access::default()),
         ("`api`, writes", named(&["api"]), writes.clone()),
         ("`api,vm,lxc`, writes", named(&["api", "vm", "lxc"]), writes.clone()),
         ("default, read-only", default_toolsets(), Access::default()),
@@ -121,6 +135,7 @@ fn the_tables_are_up_to_date() {
         ("variables", variables()),
         ("gates", gates()),
         ("domains", domains()),
+        ("workflows", workflows()),
         ("codes", codes()),
         ("context", context()),
     ];

@@ -1,6 +1,7 @@
 //! `/cluster/backup`: regular backups as jobs, and what they include.
 
 pub(crate) mod included;
+pub(crate) mod schedule;
 
 use pve_catalog::property;
 use pve_catalog::verify::parameter;
@@ -8,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::vzdump::options::{check_rights, check_root_only, verified};
 use super::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
+use crate::behaviour::params::stored;
 use crate::world::calendar::Calendar;
-use crate::world::option;
 use crate::world::retention::Retention;
+use crate::world::{World, option};
 
 /// Where jobs are kept.
 pub(crate) const PATH: &str = "/cluster/backup";
@@ -135,9 +136,13 @@ pub(crate) fn delete(call: &mut Call<'_>) -> Answer {
 fn put(call: &mut Call<'_>, id: &str, mut job: Map<String, Value>) {
     job.retain(|_, value| value.as_str() != Some(""));
     call.world.documents.put(PATH, id, job);
-    // Jobs are on unless they say otherwise, and written so.
+    write_out(call.world);
+}
+
+/// Jobs are on unless they say otherwise, and written so when their file is written anew.
+pub(crate) fn write_out(world: &mut World) {
     for path in [PATH, REALM_SYNC] {
-        for (_, job) in call.world.documents.collections.get_mut(path).into_iter().flatten() {
+        for (_, job) in world.documents.collections.get_mut(path).into_iter().flatten() {
             job.entry("enabled").or_insert(json!(1));
         }
     }

@@ -85,9 +85,11 @@ fn invented(call: &Call<'_>, name: &str, filename: &str) -> Value {
     let authority = "/CN=Proxmox Virtual Environment/O=PVE Cluster Manager CA";
     let full = node::dns::full_name(call.world, name);
     let own = filename == "pve-ssl.pem";
+    // The authority lasts ten years, what it signs two.
+    let days = if own { 700 } else { 3650 };
     let mut item = Map::new();
     let facts = json!({
-        "filename": filename, "issuer": authority, "notbefore": booted - 30 * 86_400, "notafter": booted + 700 * 86_400,
+        "filename": filename, "issuer": authority, "notbefore": booted - 30 * 86_400, "notafter": booted + days * 86_400,
         "fingerprint": node::fingerprint(if own { name } else { "authority" }),
         "subject": if own { format!("/OU=PVE Cluster Node/O=Proxmox Virtual Environment/CN={full}") } else { authority.into() },
         "san": if own { vec!["127.0.0.1".to_string(), "localhost".into(), name.to_string(), full] } else { Vec::new() },

@@ -107,7 +107,7 @@ fn password(call: &mut Call<'_>) -> String {
     (0..8).map(letter).collect()
 }
 
-/// `GET …/vncwebsocket`: the ticket is judged; the socket itself is not offered.
+/// `GET …/vncwebsocket`: the ticket is judged. The socket that it may become is the engine's business.
 pub(crate) fn websocket(call: &mut Call<'_>) -> Answer {
     let path = format!("/vms/{}", call.vmid());
     admit(call, &path)

@@ -28,8 +28,8 @@ pub(crate) fn list(call: &mut Call<'_>) -> Answer {
         }
         let mut shown = disk.clone();
         shown.insert("devpath".into(), json!(path));
-        shown.insert("osdid-list".into(), Value::Null);
         shown.insert("mounted".into(), json!(0));
+        shown.entry("osdid-list").or_insert_with(|| json!([]));
         let name = format!("{}_{}", word(disk, "model").replace(' ', "_"), word(disk, "serial"));
         shown.insert("by_id_link".into(), json!(format!("/dev/disk/by-id/ata-{name}")));
         if skip {
@@ -41,7 +41,7 @@ pub(crate) fn list(call: &mut Call<'_>) -> Answer {
             items.push(json!({
                 "devpath": partition(path), "parent": path, "used": word(disk, "used"), "type": "partition",
                 "size": disk.get("size").and_then(Value::as_u64).unwrap_or(0).saturating_sub(1 << 20), "gpt": 1, "osdid": -1,
-                "osdid-list": null, "mounted": u8::from(directory::mounts(call, path)),
+                "osdid-list": [], "mounted": u8::from(directory::mounts(call, path)),
             }));
         }
     }

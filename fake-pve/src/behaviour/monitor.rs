@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::status::{QEMU, Target, machine, root_only};
 use super::{Answer, Call, Data, Failure};
-use crate::world::drive::drives;
+use crate::world::disk::drives;
 use crate::world::{Guest, GuestStatus, power};
 
 /// `POST …/monitor`: a line to QEMU's monitor for people. What goes wrong there is an answer, too.

@@ -1,6 +1,8 @@
 //! Verified parameters and the ways to read them.
 
-use serde_json::{Map, Value};
+use pve_catalog::verify::parameter;
+use pve_catalog::{Kind, Method, Schema};
+use serde_json::{Map, Value, json};
 
 /// Parameters of a call, those of the path included. Scalars may be text, number or boolean, as the client sent them.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +68,23 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         Value::Array(items) => Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(",")),
         Value::Null | Value::Object(_) => None,
+    }
+}
+
+/// Parameters as a configuration keeps them: integers and booleans become numbers, the rest stays as it was given.
+pub(crate) fn stored(method: &Method, params: &Params, without: &[String]) -> Map<String, Value> {
+    let kept = params.iter().filter(|(name, _)| !without.iter().any(|other| other == name));
+    kept.map(|(name, value)| (name.to_string(), typed(parameter(method.parameters(), name), value))).collect()
+}
+
+fn typed(schema: Option<&Schema>, value: &Value) -> Value {
+    let plain = |text: &String| !value.is_array() && !text.contains('\n');
+    let Some(text) = scalar(value).filter(plain) else { return value.clone() };
+    match schema.map(|schema| schema.kind) {
+        Some(Kind::Integer) => text.trim().parse::<i64>().map_or(value.clone(), Value::from),
+        Some(Kind::Number) => text.trim().parse::<f64>().map_or(value.clone(), Value::from),
+        Some(Kind::Boolean) => json!(i32::from(text == "1")),
+        _ => value.clone(),
     }
 }
 

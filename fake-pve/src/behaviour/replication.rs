@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
+use crate::behaviour::params::stored;
 use crate::world::replication::{self, JOBS};
 use crate::world::section_type::{SectionType, forget_empty};
 

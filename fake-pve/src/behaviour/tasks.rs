@@ -36,7 +36,9 @@ pub(crate) fn index(_call: &mut Call<'_>) -> Answer {
 
 /// `GET /nodes/{node}/tasks/{upid}/status`.
 pub(crate) fn status(call: &mut Call<'_>) -> Answer {
-    let upid = visible_task(call, "Sys.Audit")?;
+    let parsed = parsed(call)?;
+    task(call, &call.params.text("upid"))?;
+    let upid = visible(call, &parsed, "Sys.Audit")?;
     call.look_at_task(&upid);
     let task = task(call, &upid)?;
     let (user, token) = task.user_and_token();
@@ -56,14 +58,15 @@ pub(crate) fn status(call: &mut Call<'_>) -> Answer {
 
 /// `GET /nodes/{node}/tasks/{upid}/log`.
 pub(crate) fn log(call: &mut Call<'_>) -> Answer {
-    let upid = visible_task(call, "Sys.Audit")?;
+    let parsed = parsed(call)?;
+    let upid = visible(call, &parsed, "Sys.Audit")?;
     let paged = call.params.has("start") || call.params.has("limit");
     if call.params.is_on("download") && paged {
         return Err(Failure::die("'download' cannot be used together with 'start' or 'limit' parameters"));
     }
     call.look_at_task(&upid);
     let now_ms = call.now_ms();
-    let task = task(call, &upid)?;
+    let Ok(task) = task(call, &upid) else { return no_log(call, &parsed) };
     let lines = task.log_at(now_ms);
     if call.params.is_on("download") {
         let when = jiff::Timestamp::from_second(task.starttime).unwrap_or_default();
@@ -89,7 +92,9 @@ pub(crate) fn log(call: &mut Call<'_>) -> Answer {
 
 /// `DELETE /nodes/{node}/tasks/{upid}`.
 pub(crate) fn stop(call: &mut Call<'_>) -> Answer {
-    let upid = visible_task(call, "Sys.Modify")?;
+    let parsed = parsed(call)?;
+    let upid = visible(call, &parsed, "Sys.Modify")?;
+    task(call, &upid)?;
     call.stop_task(&upid);
     Ok(Data::null())
 }
@@ -103,7 +108,9 @@ pub(crate) fn of_cluster(call: &mut Call<'_>) -> Answer {
         let of_node = call.world.tasks.iter().rev().filter(|task| task.node == *node);
         let visible = of_node.filter(|task| all || (!token && is_own(&call.authid, task)));
         let (running, ended): (Vec<&Task>, Vec<&Task>) = visible.partition(|task| task.running());
-        items.extend(running.into_iter().chain(ended.into_iter().take(25)).map(cluster_item));
+        let newest = call.world.tasks.iter().rev().find(|task| task.node == *node).map(|task| task.upid.as_str());
+        let shown = running.into_iter().chain(ended.into_iter().take(25));
+        items.extend(shown.map(|task| cluster_item(task, newest == Some(task.upid.as_str()))));
     }
     Ok(Data::from(items))
 }
@@ -114,14 +121,26 @@ fn task<'c>(call: &'c Call<'_>, upid: &str) -> Result<&'c Task, Failure> {
     found.ok_or_else(|| Failure::param("upid", "no such task"))
 }
 
-/// The task of the path, when it may be seen: one's own, or by a privilege on the node.
-fn visible_task(call: &Call<'_>, privilege: &str) -> Result<String, Failure> {
-    let upid = call.params.text("upid");
-    let parsed: Upid = upid.parse().map_err(|_| Failure::param("upid", "unable to parse worker upid"))?;
+fn parsed(call: &Call<'_>) -> Result<Upid, Failure> {
+    call.params.text("upid").parse().map_err(|_| Failure::param("upid", "unable to parse worker upid"))
+}
+
+/// The id of a task that may be seen: one's own, or by a privilege on the node. Whether it exists is another question.
+fn visible(call: &Call<'_>, parsed: &Upid, privilege: &str) -> Result<String, Failure> {
     if !owns(&call.authid, &parsed.user) {
         call.require(&format!("/nodes/{}", call.node()), &[privilege])?;
     }
-    task(call, &upid).map(|task| task.upid.clone())
+    Ok(call.params.text("upid"))
+}
+
+/// What is said of the log of a task that the node does not know: the file is not there.
+fn no_log(call: &Call<'_>, parsed: &Upid) -> Answer {
+    if call.params.is_on("download") {
+        let folder = format!("{:X}", parsed.starttime % 16);
+        let file = format!("/var/log/pve/tasks/{folder}/{}", call.params.text("upid"));
+        return Err(Failure::die(format!("Could not open file '{file}' - No such file or directory")));
+    }
+    Ok(Data::from(json!([{"n": 1, "t": "unable to open file - No such file or directory"}])).with_total(1))
 }
 
 /// A user owns the tasks of his tokens too; a token owns only its own.
@@ -173,9 +192,15 @@ fn list_item(task: &Task) -> Value {
     Value::Object(item)
 }
 
-fn cluster_item(task: &Task) -> Value {
+/// The newest task of a node was told as it ended; those before it were read from a file since, where numbers are text.
+fn cluster_item(task: &Task, newest: bool) -> Value {
     let mut item = common(task);
-    item.insert("saved".into(), json!(if task.running() { "0" } else { "1" }));
+    let saved = match (task.running(), newest) {
+        (true, _) => json!("0"),
+        (false, true) => json!(1),
+        (false, false) => json!("1"),
+    };
+    item.insert("saved".into(), saved);
     if task.running() {
         item.insert("pid".into(), json!(task.pid));
     }

@@ -10,9 +10,10 @@ use serde_json::{Map, Value, json};
 use super::params::scalar;
 use super::storage::volume::{check_access, require_any};
 use super::{Answer, Call, Failure};
+use crate::work::NewTask;
 use crate::world::volume::name;
 use crate::world::{Guest, GuestKind, World, conf, disk};
-pub(crate) use archive::{is_included, reason};
+pub(crate) use archive::{NOT_IN_BACKUP, is_included, reason};
 use options::Options;
 pub(crate) use options::included;
 
@@ -30,10 +31,7 @@ pub(crate) fn run(call: &mut Call<'_>) -> Answer {
     }
     let mut given = options::verified(&call.params.0, true)?;
     given.insert("node".into(), json!(node));
-    let mut by_node = included(call.world, &given)?;
-    let mut local = by_node.remove(&node).unwrap_or_default();
-    local.extend(by_node.remove("").unwrap_or_default());
-    let others: Vec<u32> = by_node.into_values().flatten().collect();
+    let (local, others) = shares(call.world, &given, &node)?;
     let flag = |key: &str| given.get(key).and_then(scalar).as_deref() == Some("1");
     if flag("stop") {
         let running: Vec<String> =
@@ -52,6 +50,31 @@ pub(crate) fn run(call: &mut Call<'_>) -> Answer {
     let now_ms = call.now_ms();
     let task = job::task(call.world, &node, &call.authid, now_ms, options, local, others);
     call.start(task)
+}
+
+/// The guests that options name: those of a node, with those that do not exist, and those of other nodes.
+fn shares(world: &World, given: &Map<String, Value>, node: &str) -> Result<(Vec<u32>, Vec<u32>), String> {
+    let mut by_node = included(world, given)?;
+    let mut local = by_node.remove(node).unwrap_or_default();
+    local.extend(by_node.remove("").unwrap_or_default());
+    Ok((local, by_node.into_values().flatten().collect()))
+}
+
+/// The part of a regular backup that a node does; `None` when it has no guest to back up.
+///
+/// # Errors
+/// The pool of the job does not exist.
+pub(crate) fn regular(
+    world: &World,
+    given: &Map<String, Value>,
+    node: &str,
+    now_ms: i64,
+) -> Result<Option<NewTask>, String> {
+    let (local, others) = shares(world, given, node)?;
+    if local.is_empty() && given.get("all").and_then(scalar).as_deref() != Some("1") {
+        return Ok(None);
+    }
+    Ok(Some(job::task(world, node, "root@pam", now_ms, Options::of(given), local, others)))
 }
 
 /// The storage that backups go to, when one is named.

@@ -90,6 +90,11 @@ impl Faults {
         }
     }
 
+    /// Whether none is set.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
     /// What is set, with the number of times that are left in place of the first one.
     pub fn list(&self) -> impl Iterator<Item = (FaultId, &Fault)> {
         self.set.iter().map(|set| (set.id, &set.fault))
@@ -97,9 +102,6 @@ impl Faults {
 
     /// What strikes here; each fault that does has struck once more.
     pub fn strike(&mut self, world: &mut World, at: At<'_>) -> Vec<Blow> {
-        if self.set.is_empty() {
-            return Vec::new();
-        }
         let mut blows = Vec::new();
         for (id, blow) in self.struck(at) {
             // One end is enough; what comes behind it waits for the next request.
@@ -136,9 +138,6 @@ impl Faults {
 
     /// Counts the conditions that have struck a finished call, and clears what is spent.
     pub fn review(&mut self, world: &mut World, verb: Verb, path: &str, answer: &Answer) {
-        if self.set.is_empty() {
-            return;
-        }
         let counts = |set: &&Set| condition::has_struck(&set.fault, verb, path, answer);
         for id in self.set.iter().filter(counts).map(|set| set.id).collect::<Vec<_>>() {
             self.spend(world, id);

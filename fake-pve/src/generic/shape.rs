@@ -21,3 +21,20 @@ pub(crate) fn empty(schema: &Schema) -> Value {
         Kind::Null | Kind::Any => Value::Null,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pve_catalog::{Catalog, Verb};
+
+    use super::*;
+
+    #[test]
+    fn lists_have_no_sample_rows() {
+        let reads = Catalog::embedded().methods().iter().filter(|method| method.verb == Verb::Get);
+        let lists: Vec<_> = reads.filter(|method| method.returns().kind == Kind::Array).collect();
+        assert!(lists.len() > 150, "{}", lists.len());
+        for method in lists {
+            assert_eq!(empty(method.returns()), json!([]), "{}", method.key());
+        }
+    }
+}

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
+use super::Patience;
 use super::head::{Head, Refused};
 
 /// Header lines of one request, at most (the empty one counts).
@@ -24,6 +26,7 @@ impl<T: AsyncRead + Send + Unpin + Any> Source for T {}
 /// The reading half of a connection.
 pub(super) struct Reader {
     stream: BufReader<Box<dyn Source>>,
+    patience: Patience,
     /// Bytes of the current body that were not read yet.
     pub left: u64,
 }
@@ -39,13 +42,13 @@ pub(crate) struct Body {
 pub(crate) enum BodyError {
     /// Longer than allowed.
     TooLarge,
-    /// The connection ended.
+    /// The connection ended, or its peer has gone silent.
     Cut,
 }
 
 impl Reader {
-    pub fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Reader {
-        Reader { stream: BufReader::new(Box::new(stream)), left: 0 }
+    pub fn new(stream: impl AsyncRead + Send + Unpin + 'static, patience: Patience) -> Reader {
+        Reader { stream: BufReader::new(Box::new(stream)), patience, left: 0 }
     }
 
     /// The half that it was made of, when that is an `S`.
@@ -54,11 +57,15 @@ impl Reader {
         source.downcast().ok().map(|half| *half)
     }
 
-    /// The next head; `None` when the connection is over or carries too much to be answered.
+    /// The next head; `None` when the connection is over, silent for too long or carries too much to be answered.
     ///
     /// # Errors
     /// What is answered to a malformed head.
     pub async fn head(&mut self) -> Result<Option<Head>, Refused> {
+        timeout(self.patience.head, self.whole_head()).await.unwrap_or(Ok(None))
+    }
+
+    async fn whole_head(&mut self) -> Result<Option<Head>, Refused> {
         let first = loop {
             match self.line(MOST_BYTES).await {
                 None => return Ok(None),
@@ -83,6 +90,13 @@ impl Reader {
         }
     }
 
+    /// So many bytes; `None` when the connection ends before.
+    pub async fn exactly(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).await.ok()?;
+        Some(bytes)
+    }
+
     /// One line without its end; `None` at the end of the connection or when it is too long.
     async fn line(&mut self, most: usize) -> Option<String> {
         let mut line = Vec::new();
@@ -102,7 +116,8 @@ impl Reader {
         }
         let most = PIECE.min(usize::try_from(self.left).unwrap_or(PIECE));
         let mut piece = vec![0; most];
-        let read = self.stream.read(&mut piece).await.map_err(|_| BodyError::Cut)?;
+        let read = timeout(self.patience.body, self.stream.read(&mut piece)).await;
+        let read = read.map_err(|_| BodyError::Cut)?.map_err(|_| BodyError::Cut)?;
         if read == 0 {
             return Err(BodyError::Cut);
         }

@@ -7,47 +7,51 @@ use std::time::Duration;
 use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::body::{Body, Reader};
 use super::head::{Head, Refused};
-use super::wire::{Wire, bytes};
-use super::{Cut, Reply, Request};
+use super::websocket;
+use super::wire::{Wire, bytes, parts};
+use super::{Cut, Patience, Reply, Request};
 
 /// How many requests one connection may carry.
 const REQUESTS: u32 = 100;
+/// Bodies that are shorter go out with their head.
+const ONE_PIECE: usize = 8 << 10;
 /// How much of an unread body is taken from a peer that is being turned away, and for how long.
 const DRAIN: usize = 4 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// The first byte tells TLS from plain HTTP, which is sent to the right scheme.
-pub(super) async fn accepted<F, Fut>(stream: TcpStream, acceptor: TlsAcceptor, handle: F)
+pub(super) async fn accepted<F, Fut>(stream: TcpStream, acceptor: TlsAcceptor, patience: Patience, handle: F)
 where
     F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Reply> + Send + 'static,
 {
     let _best_effort = stream.set_nodelay(true);
     let mut first = [0u8; 1];
-    if stream.peek(&mut first).await.unwrap_or(0) == 0 {
+    if !matches!(timeout(patience.head, stream.peek(&mut first)).await, Ok(Ok(1))) {
         return;
     }
     if first[0] != 0x16 {
-        return plain(stream).await;
+        return plain(stream, patience).await;
     }
-    if let Ok(stream) = acceptor.accept(stream).await {
-        secured(stream, handle).await;
+    if let Ok(Ok(stream)) = timeout(patience.head, acceptor.accept(stream)).await {
+        secured(stream, patience, handle).await;
     }
 }
 
 /// Request after request, until one side has had enough.
-async fn secured<F, Fut>(stream: TlsStream<TcpStream>, handle: F)
+async fn secured<F, Fut>(stream: TlsStream<TcpStream>, patience: Patience, handle: F)
 where
     F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Reply> + Send + 'static,
 {
     let (read, mut write) = tokio::io::split(stream);
-    let reader = Arc::new(Mutex::new(Reader::new(read)));
+    let reader = Arc::new(Mutex::new(Reader::new(read, patience)));
     for number in 1..=REQUESTS {
         let head = match reader.lock().await.head().await {
             Ok(Some(head)) => head,
@@ -62,19 +66,36 @@ where
         let mut wire = Wire::of(&head, number < REQUESTS);
         let body = Body::new(Arc::clone(&reader), length);
         let Head { verb, path, query, headers, .. } = head;
-        let reply = handle(Request { verb, path, query, headers, body }).await;
+        let mut reply = handle(Request { verb, path, query, headers, body }).await;
         // What was not read of the body would be taken for the next request.
         wire.keep &= reply.status < 400 && !reply.closes && reader.lock().await.left == 0;
+        let console = reply.console.take();
         if let Some(cut) = reply.cut {
             return reset(write, reader, reply, &wire, cut).await;
         }
-        if write.write_all(&bytes(reply, &wire)).await.is_err() || !wire.keep {
+        let sent = send(&mut write, reply, &wire).await.is_ok();
+        let _gone = write.flush().await;
+        if let Some(ticket) = console.filter(|_| sent) {
+            websocket::console(&mut *reader.lock().await, &mut write, &ticket).await;
             break;
         }
-        let _gone = write.flush().await;
+        if !sent || !wire.keep {
+            break;
+        }
     }
     let _gone = write.shutdown().await;
-    let _in_time = tokio::time::timeout(DRAIN_TIME, async { reader.lock().await.drain(DRAIN).await }).await;
+    let _in_time = timeout(DRAIN_TIME, async { reader.lock().await.drain(DRAIN).await }).await;
+}
+
+/// Sends a reply: a short one in one piece, a long one without copying its body.
+async fn send(write: &mut WriteHalf<TlsStream<TcpStream>>, reply: Reply, wire: &Wire) -> std::io::Result<()> {
+    let (mut head, body) = parts(reply, wire);
+    if body.len() < ONE_PIECE {
+        head.extend_from_slice(&body);
+        return write.write_all(&head).await;
+    }
+    write.write_all(&head).await?;
+    write.write_all(&body).await
 }
 
 /// Sends as much of a reply as a fault lets through, then resets the connection.
@@ -99,9 +120,9 @@ async fn reset(
 }
 
 /// Plain HTTP: the verb is judged, then the same address is named with the right scheme.
-async fn plain(stream: TcpStream) {
+async fn plain(stream: TcpStream, patience: Patience) {
     let (read, mut write) = tokio::io::split(stream);
-    let mut reader = Reader::new(read);
+    let mut reader = Reader::new(read, patience);
     let answer = match reader.head().await {
         Ok(Some(head)) => redirect(&head).map(|reply| bytes(reply, &Wire::of(&head, false))),
         Ok(None) => None,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::body::{Body, BodyError};
-use super::checksum::Checksum;
+use crate::checksum::Checksum;
 
 /// What became of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,16 +156,18 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use tokio::sync::Mutex;
 
     use super::*;
+    use crate::http::Patience;
     use crate::http::body::Reader;
 
     async fn read_form(form: &str) -> Result<(Map<String, Value>, Upload), String> {
         let bytes = form.as_bytes().to_vec();
         let length = bytes.len() as u64;
-        let mut reader = Reader::new(std::io::Cursor::new(bytes));
+        let mut reader = Reader::new(std::io::Cursor::new(bytes), Patience::of_idle(Duration::from_secs(5)));
         reader.left = length;
         let mut body = Body::new(Arc::new(Mutex::new(reader)), length);
         read(&mut body, "B", "/var/tmp/x".into(), Some("sha256".into())).await

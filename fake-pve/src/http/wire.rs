@@ -1,7 +1,9 @@
 //! A reply as bytes: status line, header fields in the order of Perl's `HTTP::Headers`, body.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
@@ -31,44 +33,61 @@ impl Wire {
     }
 }
 
-/// The whole reply.
-pub(super) fn bytes(mut reply: Reply, wire: &Wire) -> Vec<u8> {
+/// The whole reply in one piece.
+pub(super) fn bytes(reply: Reply, wire: &Wire) -> Vec<u8> {
+    let (mut head, body) = parts(reply, wire);
+    head.extend_from_slice(&body);
+    head
+}
+
+/// The reply as its head and its body.
+pub(super) fn parts(mut reply: Reply, wire: &Wire) -> (Vec<u8>, Bytes) {
     let reason = reply.reason.split('\n').next().unwrap_or_default().to_string();
     if reason.contains('\r') {
         reply = Reply { closes: true, date: reply.date, ..Reply::bare(400, "Bad Request") };
-        return bytes(reply, wire);
+        return parts(reply, wire);
+    }
+    if reply.status == 101 {
+        return (switching(&reply, wire), Bytes::new());
     }
     let packed = pack(&mut reply, wire);
     let date = date(reply.date);
-    let mut fields: Vec<(&str, String)> = vec![
+    let mut fields: Vec<(&str, Cow<'_, str>)> = vec![
         ("Cache-Control", "max-age=0".into()),
-        ("Date", date.clone()),
+        ("Date", date.as_str().into()),
         ("Pragma", "no-cache".into()),
         ("Server", "pve-api-daemon/3.0".into()),
-        ("Expires", date),
+        ("Expires", date.as_str().into()),
     ];
     // The other process closes its own connection, and says so; a reply that ends this one replaces that.
     if wire.keep {
-        fields.extend(reply.passed_on.then(|| ("Connection", "close".to_string())));
+        fields.extend(reply.passed_on.then_some(("Connection", "close".into())));
         fields.push(("Connection", "Keep-Alive".into()));
     } else {
         fields.push(("Connection", "close".into()));
     }
-    fields.extend(packed.map(|method| ("Content-Encoding", method.to_string())));
+    fields.extend(packed.map(|method| ("Content-Encoding", method.into())));
     if !reply.body.is_empty() {
-        fields.push(("Content-Length", reply.body.len().to_string()));
+        fields.push(("Content-Length", reply.body.len().to_string().into()));
     }
-    fields.extend(reply.content_type.take().map(|kind| ("Content-Type", kind)));
-    fields.append(&mut reply.headers);
+    fields.extend(reply.content_type.as_deref().map(|kind| ("Content-Type", kind.into())));
+    fields.extend(reply.headers.iter().map(|(name, value)| (*name, value.as_str().into())));
     fields.sort_by_key(|(name, _)| place(name));
 
-    let mut out = format!("{} {} {reason}\r\n", wire.version, reply.status).into_bytes();
+    let mut out = Vec::with_capacity(512);
+    let _in_memory = write!(out, "{} {} {reason}\r\n", wire.version, reply.status);
     for (name, value) in fields {
-        out.extend(format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")).into_bytes());
+        let value = if value.contains(['\r', '\n']) { value.replace(['\r', '\n'], " ").into() } else { value };
+        let _in_memory = write!(out, "{name}: {value}\r\n");
     }
     out.extend(b"\r\n");
-    out.extend(reply.body);
-    out
+    (out, reply.body)
+}
+
+/// A connection that becomes a socket has the fields of that, and no others.
+fn switching(reply: &Reply, wire: &Wire) -> Vec<u8> {
+    let fields = reply.headers.iter().map(|(name, value)| format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
+    format!("{} {} {}\r\n{}\r\n", wire.version, reply.status, reply.reason, fields.collect::<String>()).into_bytes()
 }
 
 /// Packs a long body, unless it came packed; the method.
@@ -77,19 +96,27 @@ fn pack(reply: &mut Reply, wire: &Wire) -> Option<&'static str> {
     if reply.body.len() <= PACKED_FROM || packed {
         return None;
     }
-    let (method, body) = if wire.gzip {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(&reply.body).ok()?;
-        ("gzip", encoder.finish().ok()?)
-    } else if wire.deflate {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(&reply.body).ok()?;
-        ("deflate", encoder.finish().ok()?)
-    } else {
-        return None;
+    let packings = reply.packings.take().unwrap_or_default();
+    let body = &reply.body;
+    let (method, body) = match (wire.gzip, wire.deflate) {
+        (true, _) => ("gzip", packings.gzip.get_or_init(|| gzip(body).into())),
+        (false, true) => ("deflate", packings.deflate.get_or_init(|| deflate(body).into())),
+        (false, false) => return None,
     };
-    reply.body = body;
+    reply.body = body.clone();
     Some(method)
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let _in_memory = encoder.write_all(body);
+    encoder.finish().unwrap_or_default()
+}
+
+fn deflate(body: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let _in_memory = encoder.write_all(body);
+    encoder.finish().unwrap_or_default()
 }
 
 fn date(seconds: Option<i64>) -> String {

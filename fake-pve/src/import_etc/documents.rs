@@ -5,7 +5,8 @@ use pve_catalog::{Catalog, Kind, Verb};
 use serde_json::{Map, Value, json};
 
 use super::Import;
-use crate::world::file::{Home, SECTION_FILES, UNTYPED};
+use crate::world::conf::decode_text;
+use crate::world::file::{ENCODED, Home, SECTION_FILES, UNTYPED};
 use crate::world::section::{self, Section};
 use crate::world::{Storage, firewall};
 
@@ -85,6 +86,11 @@ impl Import<'_> {
 
     fn object(&mut self, home: &Home, section: &Section) {
         let mut object = options_of(section, home.collection);
+        if ENCODED.contains(&home.collection)
+            && let Some(Value::String(comment)) = object.get_mut("comment")
+        {
+            *comment = decode_text(comment);
+        }
         let of_resource = home.collection == "/cluster/ha/resources";
         let id = if of_resource { format!("{}:{}", section.kind, section.id) } else { section.id.clone() };
         if home.kind.is_empty() {

@@ -3,6 +3,17 @@
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A schedule with its next event, as whoever waits for it remembers them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Awaited {
+    /// The calendar event.
+    pub schedule: String,
+    /// In seconds since the epoch; `None` for never.
+    pub next: Option<i64>,
+}
 
 /// A parsed event: what each part of a moment must be.
 #[derive(Clone, Debug, PartialEq, Eq)]

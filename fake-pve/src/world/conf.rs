@@ -21,6 +21,6 @@ pub(crate) fn encode_text(text: &str) -> String {
 }
 
 /// The other way; bytes that are no UTF-8 are replaced.
-fn decode_text(text: &str) -> String {
+pub(crate) fn decode_text(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::{GuestKind, World, conf};
 
-pub(crate) use documents::{Home, SECTION_FILES, UNTYPED};
+pub(crate) use documents::{ENCODED, Home, SECTION_FILES, UNTYPED};
 
 impl World {
     /// The text of a configuration file; `None` when the file does not exist or the world does not keep it.

@@ -25,6 +25,8 @@ pub use round::{Action, What, round};
 pub const RESOURCES: &str = "/cluster/ha/resources";
 /// Where rules stand among the documents.
 pub const RULES: &str = "/cluster/ha/rules";
+/// Where groups stand among the documents.
+pub const GROUPS: &str = "/cluster/ha/groups";
 /// Virtual milliseconds between two rounds.
 pub const ROUND_MS: i64 = 10_000;
 
@@ -42,6 +44,8 @@ pub struct Ha {
     pub commands: Vec<Command>,
     /// Whether HA is disarmed, and what it does with its resources meanwhile.
     pub disarmed: Option<ResourceMode>,
+    /// Whether there still are groups: not every node was of release 9 yet, so they did not become rules.
+    pub groups: bool,
     /// When the next round is, in milliseconds; `None` while there is nothing to do.
     pub next_round_ms: Option<i64>,
 }

@@ -16,9 +16,7 @@ impl World {
     /// Makes the guest a resource of high availability.
     pub fn add_to_ha(&mut self, vmid: u32, state: &str) {
         let sid = ha::sid_of(self.guests.get(&vmid).map_or(GuestKind::Vm, |guest| guest.kind), vmid);
-        let kind = sid.split(':').next().unwrap_or_default().to_string();
-        let resource = json!({"sid": sid, "type": kind, "state": state});
-        if let Value::Object(resource) = resource {
+        if let Value::Object(resource) = json!({"state": state}) {
             self.documents.put(ha::RESOURCES, &sid, resource);
         }
     }

@@ -92,7 +92,9 @@ fn lines(writer: Writer, key: &str, value: &Value) -> String {
         Value::Bool(on) if writer == Writer::Rust => on.to_string(),
         Value::Bool(on) => i32::from(*on).to_string(),
         Value::Null => return String::new(),
-        Value::Number(number) if writer == Writer::Rust && key == "disable" => (number.as_i64() == Some(1)).to_string(),
+        Value::Number(number) if writer == Writer::Rust && ["disable", "invert-match"].contains(&key) => {
+            (number.as_i64() == Some(1)).to_string()
+        }
         Value::Number(number) => match number.as_f64().filter(|float| float.fract() == 0.0 && !number.is_i64()) {
             Some(whole) => format!("{whole:.0}"),
             None => number.to_string(),

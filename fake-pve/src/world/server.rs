@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Storage, World};
+use super::{Guest, Storage, World};
 
 /// A machine that answers on the network. Addresses that no server has do not answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,20 @@ pub struct Server {
     pub datastores: BTreeMap<String, String>,
     /// Size in bytes of each thing that it serves.
     pub size: u64,
+    /// The other cluster that it is a node of.
+    pub cluster: Option<Elsewhere>,
+}
+
+/// Another cluster, as far as this one has to do with it: a node may join it, guests may move there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Elsewhere {
+    /// Its name.
+    pub name: String,
+    /// The node that answers.
+    pub node: String,
+    /// Guests that moved there.
+    pub guests: BTreeMap<u32, Guest>,
 }
 
 /// Host of `host`, `host:port`, `[v6]:port`.
@@ -132,7 +146,8 @@ impl World {
     pub fn volume_group(&self, node: &str, group: &str) -> Option<u64> {
         let here = |storage: &&Storage| storage.on_node(node) && !storage.offline_on.iter().any(|other| other == node);
         let named = |storage: &&Storage| storage.option("vgname").as_deref() == Some(group);
-        self.storages.values().filter(here).find(named).map(|storage| storage.size)
+        let stored = self.storages.values().filter(here).find(named).map(|storage| storage.size);
+        stored.or_else(|| self.made_of_disks(node, "lvm", group))
     }
 
     /// Size in bytes of a ZFS pool that a node has.
@@ -142,7 +157,13 @@ impl World {
             let dataset = storage.option("pool").unwrap_or_default();
             storage.plugin() == "zfspool" && dataset.split('/').next() == Some(pool)
         };
-        self.storages.values().filter(here).find(of_pool).map(|storage| storage.size)
+        let stored = self.storages.values().filter(here).find(of_pool).map(|storage| storage.size);
+        stored.or_else(|| self.made_of_disks(node, "zfs", pool))
+    }
+
+    /// Size in bytes of what was made of a node's disks and is no storage yet.
+    fn made_of_disks(&self, node: &str, kind: &str, name: &str) -> Option<u64> {
+        self.documents.get(&format!("/nodes/{node}/disks/{kind}"), name)?.get("size")?.as_u64()
     }
 }
 

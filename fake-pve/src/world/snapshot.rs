@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::disk::{Disk, is_unused};
-use super::drive::drives;
+use super::disk::{Disk, drives, is_unused};
 use super::volume::name::is_directory;
 use super::{Guest, GuestKind, Snapshot, Volume, World};
 

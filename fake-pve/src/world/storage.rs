@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::access::Secret;
 use super::plugin::Plugin;
 use super::{World, digest};
 
@@ -26,8 +25,9 @@ pub struct Storage {
     pub full: Option<u32>,
     /// Whether no file names it: `local` is always there, even when its definition was removed.
     pub implicit: bool,
-    /// Secrets of its configuration (passwords, keys) by option: kept as salted hashes.
-    pub secrets: BTreeMap<String, Secret>,
+    /// Secrets of its configuration (passwords, keys) by option, in plain as Proxmox keeps them. They stand in files of
+    /// their own ([`Storage::secret_files`]) and in no answer.
+    pub secrets: BTreeMap<String, String>,
 }
 
 impl World {
@@ -49,6 +49,21 @@ impl Storage {
         ];
         let config = config.into_iter().map(|(key, value)| (key.to_string(), json!(value))).collect();
         Storage { config, size, used_otherwise, implicit: true, ..Storage::default() }
+    }
+
+    /// The files beneath the configuration folder that hold its secrets, with their text.
+    pub fn secret_files(&self, id: &str) -> Vec<(String, String)> {
+        let plugin = self.plugin();
+        let file = |(key, text): (&String, &String)| match (key.as_str(), plugin.as_str()) {
+            ("password", "cifs") => (format!("priv/storage/{id}.pw"), format!("password={text}\n")),
+            ("password", "esxi") => (format!("priv/storage/{id}.pw"), text.clone()),
+            ("password", _) => (format!("priv/storage/{id}.pw"), format!("{text}\n")),
+            ("encryption-key", _) => (format!("priv/storage/{id}.enc"), text.clone()),
+            ("master-pubkey", _) => (format!("priv/storage/{id}.master.pem"), text.clone()),
+            (_, "cephfs") => (format!("priv/ceph/{id}.secret"), format!("{text}\n")),
+            _ => (format!("priv/ceph/{id}.keyring"), text.clone()),
+        };
+        self.secrets.iter().map(file).collect()
     }
 
     /// A configured value as text.

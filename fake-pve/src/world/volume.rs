@@ -7,6 +7,8 @@ mod change;
 pub mod feature;
 pub mod name;
 
+use std::collections::BTreeSet;
+
 use super::storage::{Storage, Volume};
 use super::{GuestKind, World, plugin};
 
@@ -109,14 +111,16 @@ impl World {
     /// The next free name of a guest's disk on a storage, without the storage: `vm-100-disk-0`,
     /// `100/vm-100-disk-0.qcow2`, `subvol-100-disk-0`. The number is free among all kinds of the guest's disks.
     pub fn free_disk_name(&self, node: &str, storage: &str, vmid: u32, format: &str) -> String {
-        let taken = |number: &str| {
-            self.volumes_of(node, storage).any(|volume| {
-                let last = volume.volid.rsplit(['/', ':']).next().unwrap_or_default();
-                let stem = last.split('.').next().unwrap_or_default();
-                ["vm", "base", "subvol", "basevol"].iter().any(|kind| stem == format!("{kind}-{vmid}-disk-{number}"))
-            })
+        let ending = format!("-{vmid}-disk-");
+        // Of `9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2`, the last name without its extension.
+        let number = |volume: &Volume| {
+            let last = volume.volid.rsplit(['/', ':']).next().unwrap_or_default();
+            let (kind, number) = last.split('.').next().unwrap_or_default().split_once(&ending)?;
+            let known = ["vm", "base", "subvol", "basevol"].contains(&kind);
+            number.parse::<u32>().ok().filter(|_| known)
         };
-        let number = (0u32..).map(|number| number.to_string()).find(|number| !taken(number)).unwrap_or_default();
+        let taken: BTreeSet<u32> = self.volumes_of(node, storage).filter_map(number).collect();
+        let number = (0u32..).find(|number| !taken.contains(number)).unwrap_or_default();
         let kind = if format == "subvol" { "subvol" } else { "vm" };
         let name = format!("{kind}-{vmid}-disk-{number}");
         self.in_plugins_form(storage, vmid, &name, format)
@@ -152,7 +156,9 @@ impl World {
         }
         let blocks = matches!(plugin.as_str(), "lvm" | "lvmthin");
         let size = if blocks { new.size.max(1).div_ceil(EXTENT).saturating_mul(EXTENT) } else { new.size };
-        if plugin == "lvm" && self.storages.get(new.storage).is_none_or(|found| found.full.is_none_or(|times| times == 0)) {
+        if plugin == "lvm"
+            && self.storages.get(new.storage).is_none_or(|found| found.full.is_none_or(|times| times == 0))
+        {
             let free = self.free_bytes(node, new.storage);
             if size > free {
                 return Err(format!("not enough free space ({} < {})", free >> 10, size >> 10));

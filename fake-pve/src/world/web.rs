@@ -1,8 +1,8 @@
 //! The Internet as the nodes see it: what lies behind a URL or in a registry.
 //!
 //! Nothing is fetched. A URL that is not listed leads to a file whose size follows from its name; hosts that cannot be
-//! (`*.invalid`) and paths that say so (`404`, `missing`) lead nowhere. The first checksum that is claimed for a file is the
-//! one that it has.
+//! (`*.invalid`) and paths that say so (`404`, `missing`) lead nowhere. Checksums are known
+//! when somebody described the file, and follow from its URL otherwise.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{World, digest};
+use crate::checksum::Checksum;
 
 /// A file behind a URL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,33 +49,11 @@ impl World {
         Ok(WebFile { size: (64 + number % 640) << 20, ..WebFile::default() })
     }
 
-    /// The checksum of the file behind a URL in an algorithm, when somebody claims it to be `expected`.
-    pub fn checksum_behind(&mut self, url: &str, algorithm: &str, expected: &str) -> String {
-        let expected = expected.to_ascii_lowercase();
-        let digits = match algorithm {
-            "md5" => 32,
-            "sha1" => 40,
-            "sha224" => 56,
-            "sha256" => 64,
-            "sha384" => 96,
-            _ => 128,
-        };
-        let file = self.behind(url).unwrap_or_default();
-        let possible = expected.len() == digits
-            && expected.bytes().all(|byte| byte.is_ascii_hexdigit())
-            && expected.bytes().any(|byte| byte != b'0');
-        let entry = self.web.entry(url.into()).or_insert(file);
-        if let Some(known) = entry.checksums.get(algorithm) {
-            return known.clone();
-        }
-        let real = if possible {
-            expected
-        } else {
-            let invented = digest(&json!([url, algorithm])).repeat(4);
-            invented[..digits].to_string()
-        };
-        entry.checksums.insert(algorithm.into(), real.clone());
-        real
+    /// The checksum of the file behind a URL: the one that is known of it. A file that nobody described is taken to hold
+    /// the text of its URL, so that everybody can tell its checksums (`printf %s URL | sha256sum`).
+    pub fn checksum_behind(&self, url: &str, algorithm: &str) -> String {
+        let known = self.web.get(url).and_then(|file| file.checksums.get(algorithm));
+        known.map_or_else(|| Checksum::of(algorithm, url.as_bytes()), |sum| sum.to_ascii_lowercase())
     }
 }
 
@@ -96,14 +75,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_claim_is_the_truth() {
+    fn checksums_are_those_that_are_known_or_follow_from_the_url() {
         let mut world = World::default();
         let url = "https://example.com/a.iso";
-        let (one, other) = ("ab".repeat(32), "cd".repeat(32));
-        assert_eq!(world.checksum_behind(url, "sha256", &one), one);
-        assert_eq!(world.checksum_behind(url, "sha256", &other), one);
-        assert_ne!(world.checksum_behind("https://example.com/b.iso", "sha256", &"0".repeat(64)), "0".repeat(64));
-        assert_eq!(world.behind(url).map(|file| file.size), World::default().behind(url).map(|file| file.size));
+        assert_eq!(world.checksum_behind("x", "md5"), "9dd4e461268c8034f5c8564e155c67a6");
+        assert_ne!(world.checksum_behind(url, "md5"), world.checksum_behind("https://example.com/b.iso", "md5"));
+        let file = WebFile { checksums: [("md5".to_string(), "AB".repeat(16))].into(), ..WebFile::default() };
+        world.web.insert(url.into(), file);
+        assert_eq!(world.checksum_behind(url, "md5"), "ab".repeat(16));
+        assert_eq!(
+            world.behind("https://example.com/b").map(|f| f.size),
+            World::default().behind("https://example.com/b").map(|f| f.size)
+        );
         assert!(world.behind("https://x.invalid/a").is_err() && world.behind("https://example.com/404.iso").is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! `/cluster/backup`: jobs, their next runs, what they include and what none includes.
 
+use std::time::Duration;
+
 use fake_pve::{FakePve, Mode, Scenario};
 use serde_json::{Value, json};
 
@@ -84,4 +86,46 @@ async fn volumes_and_guests_are_told_in_or_out() {
     assert_eq!(children, &vec![branch, json!({"id": 999, "type": "unknown", "leaf": 1})]);
     let missing = api.get("/cluster/backup-info/not-backed-up").await;
     assert_eq!(missing.data(), &json!([{"vmid": 200, "name": "dns", "type": "lxc"}]));
+}
+
+#[tokio::test]
+async fn jobs_run_when_their_time_comes() {
+    let (pve, _) = started(Scenario::cluster()).await;
+    // A login would expire.
+    let api = Api::root_token(&pve);
+    // The clock stands at noon of 1 December 2026, a Tuesday.
+    let form = json!({"id": "nightly", "schedule": "02:00", "vmid": "100", "storage": "local", "compress": "zstd"});
+    assert_eq!(api.post("/cluster/backup", form).await.status, 200);
+    let off = json!({"id": "off", "schedule": "03:00", "all": 1, "storage": "local", "enabled": 0});
+    assert_eq!(api.post("/cluster/backup", off).await.status, 200);
+    let runs = || {
+        pve.world(|world| {
+            let tasks = world.tasks.iter().filter(|task| task.worker_type == "vzdump");
+            tasks.map(|task| (task.starttime, task.node.clone(), task.exitstatus.clone())).collect::<Vec<_>>()
+        })
+    };
+    pve.advance(Duration::from_secs(13 * 3600));
+    assert!(runs().is_empty(), "{:?}", runs());
+    pve.advance(Duration::from_secs(2 * 3600));
+    let first = 1_796_176_800;
+    assert_eq!(runs(), [(first, "pve1".to_string(), Some("OK".to_string()))]);
+    let log = pve.world(|world| world.tasks.last().map(|task| task.log[0].text.clone())).unwrap_or_default();
+    assert!(log.starts_with("INFO: starting new backup job: vzdump 100 ") && log.contains(" --quiet 1"), "{log}");
+    let list = api.get("/nodes/pve1/storage/local/content?content=backup").await;
+    assert_eq!(list.data()[0]["volid"], "local:backup/vzdump-qemu-100-2026_12_02-02_00_00.vma.zst");
+    assert_eq!(api.get("/cluster/backup").await.data()[0]["next-run"], first + 86_400);
+    // A new schedule counts from now; what is switched on again does not make up for what it missed.
+    assert_eq!(api.put("/cluster/backup/nightly", json!({"schedule": "05:00"})).await.status, 200);
+    assert_eq!(api.put("/cluster/backup/off", json!({"enabled": 1})).await.status, 200);
+    pve.advance(Duration::from_secs(86_400));
+    let mut started: Vec<(i64, String)> = runs().into_iter().skip(1).map(|(at, node, _)| (at, node)).collect();
+    started.sort();
+    let night = first + 3600 + 86_400;
+    let everywhere = ["pve1", "pve2"].map(|node| (night, node.to_string()));
+    assert_eq!(started[0], (first + 3 * 3600, "pve1".into()));
+    assert_eq!(started[1..], everywhere);
+    assert_eq!(api.delete("/cluster/backup/nightly").await.status, 200);
+    assert_eq!(api.delete("/cluster/backup/off").await.status, 200);
+    pve.advance(Duration::from_secs(7 * 86_400));
+    assert_eq!(runs().len(), 4);
 }

@@ -4,6 +4,7 @@ use fake_pve::{FakePve, Mode, Scenario};
 use serde_json::json;
 
 use crate::client::Api;
+use crate::raw::{Connection, Reply};
 use crate::task::status;
 
 async fn cluster(mode: Mode) -> (FakePve, Api) {
@@ -157,4 +158,69 @@ async fn a_tunnel_makes_a_guest_and_waits_in_vain() {
     pve.advance(std::time::Duration::from_secs(301));
     assert_eq!(status(&api, tunnel["upid"].as_str().expect("a UPID")).await, "Exiting mtunnel");
     assert!(pve.world(|world| !world.guests.contains_key(&300)));
+}
+
+/// Asks for the socket of a node's terminal with some header fields.
+async fn upgrade(pve: &FakePve, ticket: &str, fields: &str) -> (Connection, Reply) {
+    let ticket = percent_encoding::utf8_percent_encode(ticket, percent_encoding::NON_ALPHANUMERIC);
+    let path = format!("/api2/json/nodes/pve1/vncwebsocket?port=5900&vncticket={ticket}");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: PVEAPIToken={}\r\n{fields}\r\n", pve.token());
+    let mut connection = Connection::open(pve).await;
+    let reply = connection.exchange(head.as_bytes()).await;
+    (connection, reply)
+}
+
+/// A masked frame of text.
+fn frame(text: &str) -> Vec<u8> {
+    let mask = [1u8, 2, 3, 4];
+    let mut frame = vec![0x81, 0x80 | 126];
+    frame.extend(u16::try_from(text.len()).expect("short").to_be_bytes());
+    frame.extend(mask);
+    frame.extend(text.bytes().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame
+}
+
+const SOCKET: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+const KEY: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: binary\r\n";
+
+#[tokio::test]
+async fn a_console_becomes_a_socket_and_says_that_nothing_is_behind_it() {
+    let pve = FakePve::builder().scenario(Scenario::empty()).clock(Mode::Manual).start().await.expect("a cluster");
+    let api = Api::root_token(&pve);
+    let term = api.post("/nodes/pve1/termproxy", json!({})).await;
+    let ticket = term.data()["ticket"].as_str().expect("a ticket").to_string();
+    let (mut socket, reply) = upgrade(&pve, &ticket, &format!("{SOCKET}{KEY}")).await;
+    assert_eq!(reply.line, "HTTP/1.1 101 Switching Protocols");
+    for (name, value) in [
+        ("upgrade", "websocket"),
+        ("connection", "upgrade"),
+        ("sec-websocket-accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
+        ("sec-websocket-protocol", "binary"),
+    ] {
+        assert_eq!(reply.all(name), [value], "{name}");
+    }
+    let told = socket.say(&frame(&format!("root@pam!ci:{ticket}\n"))).await;
+    assert!(told.starts_with(b"\x82\x02OK\x82"), "{told:?}");
+    assert!(told.ends_with(b"\x88\x02\x03\xe8"), "{told:?}");
+    let (mut socket, _reply) = upgrade(&pve, &ticket, &format!("{SOCKET}{KEY}")).await;
+    assert_eq!(socket.say(&frame("root@pam!ci:wrong\n")).await, b"\x88\x02\x03\xe8");
+    let (mut socket, _reply) = upgrade(&pve, &ticket, &format!("{SOCKET}{KEY}")).await;
+    assert_eq!(socket.say(b"\x82\x02OK").await, b"\x88\x02\x03\xe8", "clients mask");
+}
+
+#[tokio::test]
+async fn what_is_no_socket_is_refused_after_the_ticket() {
+    let pve = FakePve::builder().scenario(Scenario::empty()).clock(Mode::Manual).start().await.expect("a cluster");
+    let term = Api::root_token(&pve).post("/nodes/pve1/termproxy", json!({})).await;
+    let ticket = term.data()["ticket"].as_str().expect("a ticket").to_string();
+    let old = "Upgrade: websocket\r\nSec-WebSocket-Version: 8\r\n";
+    for (ticket, fields, line) in [
+        ("PVEVNC:x", SOCKET, "401 permission denied - invalid PVEVNC ticket"),
+        (&ticket, "Upgrade: h2c\r\n", "500 unable to upgrade to protocol 'h2c'"),
+        (&ticket, old, "500 unsupported websocket-version '8'"),
+        (&ticket, SOCKET, "500 missing websocket-key"),
+    ] {
+        let (_connection, reply) = upgrade(&pve, ticket, fields).await;
+        assert_eq!(reply.line, format!("HTTP/1.1 {line}"));
+    }
 }

@@ -157,7 +157,8 @@ async fn connections_are_reset_before_the_call_and_after_it() {
     assert_eq!((reply, pve.world(|world| world.guests[&100].name())), (Reply::default(), "two".into()));
 
     pve.fault(Fault::on("GET", "/nodes/pve1/services").cuts_body().once());
-    let get = format!("GET /api2/json/nodes/pve1/services HTTP/1.1\r\nAuthorization: PVEAPIToken={}\r\n\r\n", pve.token());
+    let get =
+        format!("GET /api2/json/nodes/pve1/services HTTP/1.1\r\nAuthorization: PVEAPIToken={}\r\n\r\n", pve.token());
     let reply = Connection::open(&pve).await.exchange(get.as_bytes()).await;
     let announced: usize = reply.all("content-length")[0].parse().expect("a length");
     assert_eq!(reply.line, "HTTP/1.1 200 OK");

@@ -46,7 +46,14 @@ async fn a_file_is_fetched_once() {
         (&json!("a.iso"), &json!("application/x-iso9660-image"))
     );
     let path = "/nodes/pve1/storage/local/download-url";
-    let sum = "ab".repeat(32);
+    // The text of the URL is what the file holds.
+    let sum = "a0b8e5da57784e9ea5cc7ddd46bb225701bba4f32d521f8b47c01ab21d5d8187";
+    let wrong = "ab".repeat(32);
+    let refused =
+        json!({"url": url, "filename": "a.iso", "content": "iso", "checksum": wrong, "checksum-algorithm": "sha256"});
+    let (status, _) = ended(&api, api.post(path, refused).await.data()).await;
+    assert_eq!(status, format!("checksum mismatch: got '{sum}' != expect '{wrong}'"));
+    assert_eq!(api.get("/nodes/pve1/storage/local/content?content=iso").await.data(), &json!([]));
     let form =
         json!({"url": url, "filename": "a.iso", "content": "iso", "checksum": sum, "checksum-algorithm": "sha256"});
     let got = api.post(path, form.clone()).await;

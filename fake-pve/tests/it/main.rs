@@ -1,6 +1,7 @@
 //! fake-pve from outside: over HTTPS, the way clients see it.
 
 mod access;
+mod again;
 mod agent;
 mod apidoc;
 mod backup_jobs;
@@ -8,6 +9,7 @@ mod bulk;
 mod ceph;
 mod client;
 mod cluster;
+mod collections;
 mod console;
 mod disks;
 mod faults;
@@ -15,6 +17,7 @@ mod fetch;
 mod firewall;
 mod generic;
 mod ha;
+mod hostile;
 mod import;
 mod lxc;
 mod migrate;
@@ -30,6 +33,7 @@ mod raw;
 mod realms;
 mod replay;
 mod replication;
+mod scenarios;
 mod sdn;
 mod second_factor;
 mod snapshot;

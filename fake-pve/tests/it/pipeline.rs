@@ -197,3 +197,11 @@ async fn the_control_interface_has_its_own_door() {
     assert_eq!(Api::anonymous(&pve).send(advance).await.status, 200);
     assert!(pve.now() >= before + 100);
 }
+
+#[tokio::test]
+async fn a_method_that_declares_no_parameters_looks_at_none() {
+    let pve = cluster().await;
+    let api = Api::root_token(&pve);
+    assert_eq!(api.get("/cluster/firewall/macros?bogus=1").await.status, 200);
+    assert_eq!(api.get("/cluster/firewall/refs?bogus=1").await.status, 400);
+}

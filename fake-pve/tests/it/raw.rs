@@ -47,6 +47,12 @@ impl Connection {
         Connection(TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("TLS"))
     }
 
+    /// Sends bytes and waits for nothing.
+    pub async fn send(&mut self, bytes: &[u8]) {
+        let _cut = self.0.write_all(bytes).await;
+        let _cut = self.0.flush().await;
+    }
+
     /// Sends a request and reads one reply, as far as it comes.
     pub async fn exchange(&mut self, request: &[u8]) -> Reply {
         let _cut = self.0.write_all(request).await;
@@ -64,6 +70,17 @@ impl Connection {
                 Ok(read) => received.extend_from_slice(&piece[..read]),
             }
         }
+    }
+}
+
+impl Connection {
+    /// Sends bytes and reads all that comes until the other side ends.
+    pub async fn say(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let _cut = self.0.write_all(bytes).await;
+        let _cut = self.0.flush().await;
+        let mut received = Vec::new();
+        let _cut = self.0.read_to_end(&mut received).await;
+        received
     }
 }
 

@@ -1,7 +1,8 @@
 //! Recorded requests put to the fake, and its answers held against the recorded ones.
 //!
 //! `PVE_FACTS` names the folder of the whole recording; without it the committed sample is replayed. Totals are printed,
-//! the scoreboard with the first differences goes to `target/tmp/replay.txt`. `FAKE_PVE_REPLAY=<part of a path>` keeps only
+//! the scoreboard with the first differences goes to `target/tmp/replay.txt`, the place of every differing step to
+//! `target/tmp/replay-differing.txt` (compare two runs with `diff`). `FAKE_PVE_REPLAY=<part of a path>` keeps only
 //! the calls whose `VERB path` holds that text and prints every difference in full.
 
 mod board;
@@ -36,5 +37,7 @@ async fn recorded_calls_are_answered_as_recorded() {
     board.publish();
     if recording.filter.is_none() {
         board.judge(FLOOR, recording.whole);
+        let needless = if recording.whole { evidence::Evidence::rules().needless() } else { Vec::new() };
+        assert!(needless.is_empty(), "rules without a step that needs them:\n{}", needless.join("\n"));
     }
 }

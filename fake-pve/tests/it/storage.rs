@@ -104,3 +104,21 @@ async fn lists_show_what_somebody_may_see() {
         "Permission check failed (/storage/local, Datastore.Allocate)"
     );
 }
+
+#[tokio::test]
+async fn secrets_stand_in_files_of_their_own() {
+    let (pve, api) = started(Scenario::empty()).await;
+    let share = json!({
+        "storage": "c1", "type": "cifs", "server": "192.0.2.9", "share": "s", "username": "u", "password": "open sesame",
+        "disable": 1,
+    });
+    assert_eq!(api.post("/storage", share).await.status, 200);
+    let file = |name: &str| pve.world(|world| world.file(&format!("/etc/pve/priv/storage/{name}")));
+    assert_eq!(file("c1.pw").as_deref(), Some("password=open sesame\n"));
+    assert!(pve.world(|world| world.files()).contains("/etc/pve/priv/storage/c1.pw"));
+    assert!(!api.get("/storage/c1").await.body.contains("sesame"));
+    assert_eq!(api.put("/storage/c1", json!({"password": "other"})).await.status, 200);
+    assert_eq!(file("c1.pw").as_deref(), Some("password=other\n"));
+    assert_eq!(api.delete("/storage/c1").await.status, 200);
+    assert_eq!(file("c1.pw"), None);
+}

@@ -103,3 +103,27 @@ async fn others_see_their_own_tasks_only() {
     assert_eq!(nobody.get("/cluster/tasks").await.data(), &json!([]));
     assert_eq!(Api::root(&pve).await.get("/cluster/tasks").await.data().as_array().map(Vec::len), Some(1));
 }
+
+#[tokio::test]
+async fn a_task_that_was_never_there_has_neither_status_nor_log() {
+    let (_pve, api) = started(Mode::Auto).await;
+    let task = "/nodes/pve1/tasks/UPID:pve1:00000015:00015562:6B0DCC12:qmcreate:300:root@pam:";
+    assert_eq!(api.get(&format!("{task}/status")).await.refusal().2, &json!({"upid": "no such task"}));
+    let log = api.get(&format!("{task}/log")).await;
+    assert_eq!(log.data(), &json!([{"n": 1, "t": "unable to open file - No such file or directory"}]));
+    let file = "/var/log/pve/tasks/2/UPID:pve1:00000015:00015562:6B0DCC12:qmcreate:300:root@pam:";
+    let got = api.get(&format!("{task}/log?download=1")).await;
+    assert_eq!(got.refusal().1, format!("Could not open file '{file}' - No such file or directory"));
+    assert_eq!(api.delete(task).await.refusal().2, &json!({"upid": "no such task"}));
+}
+
+#[tokio::test]
+async fn the_newest_task_of_a_node_was_told_and_the_others_were_read() {
+    let (_pve, api) = started(Mode::Auto).await;
+    for _ in 0..2 {
+        let upid = restart(&api).await;
+        api.get(&format!("/nodes/pve1/tasks/{upid}/status")).await;
+    }
+    let list = api.get("/cluster/tasks").await;
+    assert_eq!((&list.data()[0]["saved"], &list.data()[1]["saved"]), (&json!(1), &json!("1")));
+}

@@ -219,3 +219,33 @@ async fn jobs_wait_for_each_other_and_can_be_stopped() {
     let (runs, lock) = pve.world(|world| (world.guests[&200].runs(), world.guests[&200].lock()));
     assert_eq!((runs, lock, backups(&api).await.len()), (true, None, 1));
 }
+
+#[tokio::test]
+async fn what_a_backup_left_out_is_not_restored() {
+    let (_pve, api) = started(Scenario::one_vm(), Mode::Auto).await;
+    let second = json!({"scsi1": "local-lvm:2,backup=0"});
+    assert_eq!(api.put("/nodes/pve1/qemu/100/config", second).await.status, 200);
+    let upid = api.post("/nodes/pve1/vzdump", json!({"vmid": 100, "storage": "local"})).await.data().clone();
+    assert_eq!(ended(&api, &upid).await.0, "OK");
+    let volid = backups(&api).await[0]["volid"].clone();
+    // Over the machine itself: the disk that was left out stays, and nobody uses it.
+    let form = json!({"vmid": 100, "archive": volid, "force": 1});
+    let (status, log) = ended(&api, api.post("/nodes/pve1/qemu", form).await.data()).await;
+    assert_eq!(status, "OK", "{log:#?}");
+    let config = api.get("/nodes/pve1/qemu/100/config").await;
+    let config = config.data();
+    assert_eq!(
+        (&config["scsi1"], &config["unused0"]),
+        (&Value::Null, &json!("local-lvm:vm-100-disk-1")),
+        "{log:#?} {config}"
+    );
+    assert_eq!(config["description"], "scsi1: local-lvm:vm-100-disk-1,backup=0,size=2G\n");
+    assert!(
+        log.contains(&"VM 100 add unreferenced volume 'local-lvm:vm-100-disk-1' as 'unused0' to config".to_string())
+    );
+    // Elsewhere: only what the archive holds is made.
+    let form = json!({"vmid": 200, "archive": volid, "unique": 1});
+    assert_eq!(ended(&api, api.post("/nodes/pve1/qemu", form).await.data()).await.0, "OK");
+    let list = api.get("/nodes/pve1/storage/local-lvm/content?vmid=200").await;
+    assert_eq!(list.data().as_array().map(Vec::len), Some(1), "{}", list.body);
+}

@@ -76,8 +76,12 @@ impl Entry {
 const NAME: f64 = 3.0;
 const SUMMARY: f64 = 1.5;
 const PATH: f64 = 1.2;
+const SAID: f64 = 1.0;
 const DOMAIN: f64 = 0.8;
 const PARAMETER: f64 = 0.35;
+
+/// Two words that stand together, in the query and in what people say, beside what each of them says.
+const TOGETHER: f64 = 0.5;
 
 /// A synonym counts less than the word itself, a similar word less than both.
 const SYNONYM: f64 = 0.6;
@@ -103,7 +107,7 @@ impl Index {
             weigh(&mut weights, &tool.summary, SUMMARY);
             weigh(&mut weights, &tool.domains.join(" "), DOMAIN);
             let entry = Entry::new(Found::Hand(tool.name), tool.name, tool.domains.to_vec(), tool.reads);
-            index.enter(entry, weights);
+            index.enter(Entry { length: weights.values().sum(), ..entry }, weights);
         }
         index.mean_length = index.entries.iter().map(|e| e.length).sum::<f64>() / index.entries.len().max(1) as f64;
         index
@@ -114,18 +118,33 @@ impl Index {
         weigh(&mut weights, method.tool.unwrap_or(method.name), NAME);
         weigh(&mut weights, method.summary, SUMMARY);
         weigh(&mut weights, method.path, PATH);
+        // What people say and the parameters make an entry no longer: they say nothing about how much it is about.
+        let length = weights.values().sum();
+        let said = words::said(&method.key());
+        weigh(&mut weights, said, SAID);
         weigh(&mut weights, &method.domains.join(" "), DOMAIN);
         for name in verify::parameter_names(method.parameters()) {
             weigh(&mut weights, name.trim_end_matches("[n]"), PARAMETER);
         }
         let name = method.tool.unwrap_or(method.path);
         let reads = method.verb == Verb::Get;
-        self.enter(Entry::new(Found::Method(method), name, method.domains.clone(), reads), weights);
+        let entry = Entry::new(Found::Method(method), name, method.domains.clone(), reads);
+        self.enter(Entry { length, ..entry }, weights);
+        let at = self.entries.len() - 1;
+        let together: BTreeSet<String> = [said, method.summary]
+            .iter()
+            .flat_map(|text| {
+                let told = words::split(text);
+                pairs(&told).collect::<Vec<_>>()
+            })
+            .collect();
+        for pair in together {
+            self.postings.entry(pair).or_default().push((at, SAID));
+        }
     }
 
-    fn enter(&mut self, mut entry: Entry, weights: BTreeMap<String, f64>) {
+    fn enter(&mut self, entry: Entry, weights: BTreeMap<String, f64>) {
         let at = self.entries.len();
-        entry.length = weights.values().sum();
         self.entries.push(entry);
         for (word, weight) in weights {
             self.postings.entry(word).or_default().push((at, weight));
@@ -134,7 +153,9 @@ impl Index {
 
     /// The best matches, best first, with their scores. `domain` narrows it.
     pub fn search(&self, query: &str, domain: Option<&str>, most: usize) -> Vec<(Found, f64)> {
-        let asked: BTreeSet<String> = words::split(query).into_iter().collect();
+        let told = words::split(&words::without_names(query));
+        let pairs: BTreeSet<String> = pairs(&told).collect();
+        let asked: BTreeSet<String> = told.into_iter().filter(|word| self.may_tell(word)).collect();
         let wish = words::wish(query);
         let mut scores: HashMap<usize, Score> = HashMap::new();
         for word in &asked {
@@ -145,6 +166,10 @@ impl Index {
                 entry.terms.insert(term);
             }
         }
+        for (at, score) in pairs.iter().flat_map(|pair| self.term(pair)) {
+            // Only where a word was found too: a pair says the same once more.
+            scores.entry(at).and_modify(|entry| entry.sum += score * TOGETHER);
+        }
         let judged = scores.into_iter().map(|(at, score)| (at, self.entries[at].judge(&score, asked.len(), wish)));
         let within = |at: usize| domain.is_none_or(|domain| self.entries[at].domains.contains(&domain));
         let mut ranked: Vec<(usize, f64)> = judged.filter(|(at, _)| within(*at)).collect();
@@ -154,6 +179,12 @@ impl Index {
         ranked.retain(|(at, _)| seen.insert(*at));
         ranked.truncate(most);
         ranked.into_iter().map(|(at, score)| (self.entries[at].found, score)).collect()
+    }
+
+    /// Whether a word can be more than the name of something: `pve4` and `sdb1` are names, `ipv6` is known.
+    fn may_tell(&self, word: &str) -> bool {
+        let named = word.contains(|c: char| c.is_ascii_digit());
+        !named || self.postings.contains_key(word) || !words::synonyms(word).is_empty()
     }
 
     /// What one word of the query finds: the best of itself, its synonyms and its neighbours per entry.
@@ -197,6 +228,7 @@ impl Index {
         let mut similar: Vec<(&str, f64)> = self
             .postings
             .keys()
+            .filter(|known| !known.contains(' '))
             .filter_map(|known| {
                 if word.len() >= 3 && known.starts_with(word) {
                     return Some((known.as_str(), PREFIX));
@@ -223,6 +255,11 @@ impl Index {
             ((named || routed) && within).then_some(at)
         })
     }
+}
+
+/// Each word with the next.
+fn pairs(words: &[String]) -> impl Iterator<Item = String> {
+    words.windows(2).map(|pair| pair.join(" "))
 }
 
 /// The word with synonyms that is most like this one.

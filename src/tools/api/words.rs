@@ -4,11 +4,149 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 /// Words that say nothing.
-const NOTHING: [&str; 56] = [
-    "a", "about", "all", "an", "and", "any", "are", "at", "be", "by", "can", "could", "did", "do", "does", "for",
-    "from", "give", "has", "have", "how", "i", "in", "into", "is", "it", "its", "me", "more", "my", "now", "of", "on",
-    "or", "our", "over", "proxmox", "pve", "s", "some", "that", "the", "there", "this", "to", "up", "was", "what",
-    "when", "where", "which", "will", "with", "would", "you", "your",
+const NOTHING: [&str; 142] = [
+    "a",
+    "about",
+    "after",
+    "again",
+    "all",
+    "already",
+    "an",
+    "and",
+    "another",
+    "any",
+    "anybody",
+    "anything",
+    "are",
+    "as",
+    "at",
+    "be",
+    "because",
+    "been",
+    "before",
+    "being",
+    "but",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "doing",
+    "else",
+    "even",
+    "every",
+    "for",
+    "from",
+    "give",
+    "gives",
+    "got",
+    "guy",
+    "had",
+    "has",
+    "have",
+    "having",
+    "he",
+    "her",
+    "here",
+    "his",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "just",
+    "let",
+    "like",
+    "ll",
+    "m",
+    "maybe",
+    "me",
+    "more",
+    "most",
+    "much",
+    "must",
+    "my",
+    "need",
+    "needs",
+    "never",
+    "nobody",
+    "not",
+    "nothing",
+    "now",
+    "of",
+    "ok",
+    "on",
+    "once",
+    "one",
+    "only",
+    "or",
+    "other",
+    "our",
+    "over",
+    "please",
+    "proxmox",
+    "pve",
+    "really",
+    "right",
+    "s",
+    "she",
+    "should",
+    "so",
+    "some",
+    "somebody",
+    "somehow",
+    "something",
+    "soon",
+    "still",
+    "stuff",
+    "such",
+    "t",
+    "tell",
+    "than",
+    "thanks",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "thing",
+    "this",
+    "those",
+    "to",
+    "too",
+    "try",
+    "up",
+    "us",
+    "ve",
+    "very",
+    "want",
+    "wants",
+    "was",
+    "way",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "while",
+    "whole",
+    "whose",
+    "why",
+    "will",
+    "with",
+    "without",
+    "would",
+    "yet",
+    "you",
+    "your",
 ];
 
 /// Words of a question or of a wish to look.
@@ -17,6 +155,9 @@ const LOOKS: [&str; 16] = [
     "history",
 ];
 
+/// Of these, those that ask wherever they stand.
+const ASKS: [&str; 8] = ["how", "list", "show", "see", "what", "when", "which", "who"];
+
 /// Words of a wish to change something; synonyms lead to these.
 const CHANGES: [&str; 24] = [
     "add", "apply", "clone", "create", "delete", "give", "keep", "migrate", "move", "reboot", "renew", "reset",
@@ -24,7 +165,7 @@ const CHANGES: [&str; 24] = [
 ];
 
 /// What people write in several words, or with a hyphen, and the word that stands for it.
-const PHRASES: [(&str, &str); 24] = [
+const PHRASES: [(&str, &str); 25] = [
     ("log in", "login"),
     ("logged in", "login"),
     ("sign in", "login"),
@@ -39,6 +180,7 @@ const PHRASES: [(&str, &str); 24] = [
     ("power on", "poweron"),
     ("wake up", "wake"),
     ("back up", "backup"),
+    ("kick off", "start"),
     ("roll back", "rollback"),
     ("set up", "create"),
     ("get rid of", "delete"),
@@ -81,7 +223,11 @@ pub fn wish(query: &str) -> Wish {
     if changes(first) {
         return Wish::Change;
     }
-    if plain.any(|word| LOOKS.contains(&word)) { Wish::Look } else { Wish::Open }
+    let others: Vec<&str> = plain.collect();
+    if others.iter().any(|word| ASKS.contains(word)) {
+        return Wish::Look;
+    }
+    if others.iter().any(|word| changes(word)) { Wish::Change } else { Wish::Open }
 }
 
 static SYNONYMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
@@ -93,6 +239,34 @@ static SYNONYMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     }
     synonyms
 });
+
+static SAID: LazyLock<HashMap<String, String>> =
+    LazyLock::new(|| toml::from_str(include_str!("said.toml")).expect("a test reads this file"));
+
+/// How people ask for a method (`VERB /template`), beyond its own words.
+pub fn said(method: &str) -> &'static str {
+    SAID.get(method).map(String::as_str).unwrap_or_default()
+}
+
+/// A query without what stands in quotes: the name of something, which says nothing about what to do with it.
+pub fn without_names(query: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = query;
+    while let Some(at) = rest.find(['\'', '"']) {
+        let (before, quoted) = rest.split_at(at);
+        let mark = &quoted[..1];
+        let begins = before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || c == '(');
+        plain.push_str(before);
+        match quoted[1..].find(mark).filter(|_| begins) {
+            Some(end) => rest = &quoted[1..][end + 1..],
+            None => {
+                plain.push_str(mark);
+                rest = &quoted[1..];
+            }
+        }
+    }
+    plain + rest
+}
 
 /// The words of a text that say something, lower case, without the plural's `s`.
 pub fn split(text: &str) -> Vec<String> {
@@ -146,12 +320,28 @@ fn stem(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn words_lose_their_plural_and_the_small_ones_go() {
         assert_eq!(split("How do I list the VMs of a node?"), ["list", "vm", "node"]);
         assert_eq!(split("status of repositories"), ["status", "repository"]);
+    }
+
+    #[test]
+    fn what_people_say_is_there_for_each_method_and_for_nothing_else() {
+        let methods: BTreeSet<String> = pve_catalog::Catalog::embedded().methods().iter().map(|m| m.key()).collect();
+        let rows: BTreeSet<String> = SAID.keys().cloned().collect();
+        assert_eq!(methods.symmetric_difference(&rows).collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+
+    #[test]
+    fn names_in_quotes_are_left_out() {
+        assert_eq!(without_names("bounce lxc 'mail' at once"), "bounce lxc  at once");
+        assert_eq!(without_names("don't stop the \"web one\""), "don't stop the ");
+        assert_eq!(without_names("an open 'quote"), "an open 'quote");
     }
 
     #[test]

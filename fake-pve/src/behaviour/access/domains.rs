@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
 use crate::world::digest;
 use crate::world::section_type::{SectionType, forget_empty};
 

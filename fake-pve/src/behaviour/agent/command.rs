@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::behaviour::Call;
 use crate::world::address::interfaces;
-use crate::world::drive::{boot_disk_size, drives};
+use crate::world::disk::{boot_disk_size, drives};
 use crate::world::{Guest, power};
 
 /// Size of a block of memory, in bytes.

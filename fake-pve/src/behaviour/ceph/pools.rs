@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{WORK, ready};
+use crate::behaviour::params::stored;
 use crate::behaviour::params::word;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 use crate::world::{Storage, World};
 
 /// Parameters that are no options of a pool.

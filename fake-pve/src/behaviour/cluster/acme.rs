@@ -8,8 +8,8 @@ use pve_catalog::verify::parameter;
 use pve_catalog::{Catalog, Verb};
 use serde_json::{Map, Value, json};
 
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
 use crate::world::section_type::{SectionType, forget_empty};
 
 const ACCOUNTS: &str = "/cluster/acme/account";

@@ -89,7 +89,8 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
     call.start(task)
 }
 
-/// `POST /cluster/config/join`: a node of a cluster cannot join; a lonely one finds nobody to join.
+/// `POST /cluster/config/join`: a node of a cluster cannot join, nor one with guests; another becomes one of the cluster
+/// that answers at the address.
 pub(crate) fn join(call: &mut Call<'_>) -> Answer {
     if call.world.cluster.is_some() {
         return Err(Failure::die(
@@ -98,10 +99,31 @@ pub(crate) fn join(call: &mut Call<'_>) -> Answer {
              * corosync is already running, is this node already in a cluster?!\n\nCheck if node may join a cluster failed!",
         ));
     }
+    if !call.world.guests.is_empty() {
+        return Err(Failure::die(
+            "detected the following error(s):\n* this host already contains virtual guests\n\n\
+             Check if node may join a cluster failed!",
+        ));
+    }
     let host = call.params.text("hostname");
     let line = format!("Establishing API connection with host '{host}'");
-    let error = format!("500 Can't connect to {host}:8006 (Connection refused)");
-    let task = call.task("clusterjoin", "").line(line).finish(|_| Err(error));
+    let task = call.task("clusterjoin", "").lasts(Duration::from_secs(2)).line(line).finish(move |run| {
+        let found = run.world.servers.get(&host).and_then(|server| server.cluster.clone());
+        let Some(found) = found else { return Err(format!("500 Can't connect to {host}:8006 (Connection refused)")) };
+        for line in ["Login succeeded.", "check cluster join API version", "Request addition of this node"] {
+            run.log(line);
+        }
+        let world = &mut *run.world;
+        world.cluster = Some(found.name);
+        if let Some(own) = world.nodes.get_mut(&world.entry) {
+            own.nodeid = 2;
+        }
+        world.nodes.insert(found.node, Node { nodeid: 1, ip: host, ..Node::default() });
+        count(world);
+        run.log("Join request OK, finishing setup locally");
+        run.log(format!("successfully added node '{}' to cluster.", run.node));
+        Ok(())
+    });
     call.start(task)
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
 use crate::world::calendar::Calendar;
 use crate::world::section_type::{SectionType, forget_empty};
 
@@ -71,8 +71,9 @@ pub(crate) fn create(call: &mut Call<'_>) -> Answer {
         }
         let mut job = given(call);
         TYPE.check_new(&job)?;
-        job.entry("enabled").or_insert(json!(1));
         forget_empty(&mut job);
+        // A new job is written as it was given; what was read before is on unless it says otherwise, and written so.
+        crate::behaviour::backup::write_out(call.world);
         call.world.documents.put(PATH, &id, job);
         Ok(Data::null())
     })
@@ -134,5 +135,6 @@ fn shown(id: &str, job: &Map<String, Value>) -> Map<String, Value> {
     let mut item = job.clone();
     item.insert("id".into(), json!(id));
     item.insert("type".into(), json!("realm-sync"));
+    item.entry("enabled").or_insert(json!(1));
     item
 }

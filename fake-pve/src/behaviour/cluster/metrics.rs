@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value, json};
 
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
 use crate::world::section_type::{SectionType, forget_empty};
 
 const PATH: &str = "/cluster/metrics/server";

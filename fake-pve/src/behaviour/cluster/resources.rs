@@ -67,7 +67,7 @@ fn pools(call: &Call<'_>) -> Vec<Value> {
 fn guests(call: &Call<'_>) -> Vec<Value> {
     let mut visible: Vec<&Guest> = call.world.guests.values().collect();
     visible.retain(|guest| call.may(&format!("/vms/{}", guest.vmid), &["VM.Audit"]));
-    visible.sort_by_key(|guest| guest.vmid.to_string());
+    visible.sort_by_cached_key(|guest| guest.vmid.to_string());
     visible.into_iter().map(|guest| Value::Object(guest_item(call, guest))).collect()
 }
 

@@ -66,7 +66,7 @@ fn wait(call: &Call<'_>, target: &Target) -> NewTask {
         })
 }
 
-/// `GET …/mtunnelwebsocket`: the ticket is judged; the socket itself is not offered.
+/// `GET …/mtunnelwebsocket`: the ticket is judged.
 pub(crate) fn websocket(call: &mut Call<'_>) -> Answer {
     here(call)?;
     Target::of(call).guest(call.world)?;

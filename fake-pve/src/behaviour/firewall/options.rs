@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Scope, digest_of};
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 
 /// Parameters that are no options.
 const OTHERS: [&str; 5] = ["node", "vmid", "vnet", "delete", "digest"];

@@ -34,7 +34,7 @@ pub(crate) fn full(stage: &mut dyn Stage, source: &str, target: &Target<'_>) -> 
     let volume = stage.world().volume(&node, source).cloned();
     let volume = volume.ok_or_else(|| format!("volume '{source}' does not exist"))?;
     let size = target.size.unwrap_or(volume.size);
-    if volume.used > stage.world().free_bytes(&node, target.storage) {
+    if !stage.world_mut().has_room(&node, target.storage, volume.used) {
         return Err(format!(
             "copy failed: {}: No space left on device",
             stage.world().volume_path(source).unwrap_or_default()

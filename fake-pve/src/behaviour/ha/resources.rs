@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::quorum;
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
 use crate::world::section_type::{SectionType, forget_empty};
 use crate::world::{GuestKind, ha};
 
@@ -14,7 +14,7 @@ use crate::world::{GuestKind, ha};
 const TYPE: SectionType = SectionType {
     name: "vm",
     required: &[],
-    optional: &["auto-rebalance", "comment", "failback", "max_relocate", "max_restart", "state"],
+    optional: &["auto-rebalance", "comment", "failback", "group", "max_relocate", "max_restart", "state"],
     fixed: &[],
 };
 
@@ -164,14 +164,14 @@ fn check_guest(call: &Call<'_>, sid: &str) -> Result<(), Failure> {
 }
 
 fn refuse_group(call: &Call<'_>) -> Result<(), Failure> {
-    match call.params.has("group") {
+    match call.params.has("group") && !call.world.ha.groups {
         true => Err(Failure::die("invalid parameter 'group': ha groups have been migrated to rules")),
         false => Ok(()),
     }
 }
 
 fn given(call: &Call<'_>) -> Map<String, Value> {
-    stored(call.method, &call.params, &["sid", "type", "group", "delete", "digest"].map(str::to_string))
+    stored(call.method, &call.params, &["sid", "type", "delete", "digest"].map(str::to_string))
 }
 
 fn file_digest(call: &Call<'_>) -> String {

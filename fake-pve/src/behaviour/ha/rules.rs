@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{checks, quorum};
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure, lock};
-use crate::generic::collection::stored;
 use crate::world::ha::{RESOURCES, RULES, place};
 use crate::world::section_type::{SectionType, forget_empty};
 

@@ -8,7 +8,6 @@ use crate::behaviour::guest::destroy::{check_relations, destroy, named_volumes};
 use crate::behaviour::guest::reading::snapshot_config;
 use crate::behaviour::guest::stage::{Stage, late};
 use crate::behaviour::guest::{check_protection, found};
-use crate::behaviour::qemu::feature::has_feature;
 use crate::behaviour::{Answer, Call, Data, Failure};
 use crate::work::Run;
 use crate::world::disk::{Disk, disks};
@@ -124,7 +123,7 @@ pub(crate) fn feature(call: &mut Call<'_>) -> Answer {
         None => guest.config.clone(),
     };
     let foreign = disks(GuestKind::Lxc, &config).iter().any(|mount| mount.mount_type() != "volume");
-    let has = !foreign && has_feature(call.world, GuestKind::Lxc, &config, &feature, snapshot.as_deref());
+    let has = !foreign && call.world.disks_have_feature(GuestKind::Lxc, &config, &feature, snapshot.as_deref());
     Ok(json!({"hasFeature": i32::from(has)}).into())
 }
 

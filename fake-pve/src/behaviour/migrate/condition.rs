@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::behaviour::status::Target;
 use crate::behaviour::{Answer, Call, Failure};
 use crate::world::disk::Disk;
-use crate::world::drive::{drives, unused};
+use crate::world::disk::{drives, unused};
 use crate::world::{Guest, GuestKind, World};
 
 /// A volume of a guest on a storage that only its node has.

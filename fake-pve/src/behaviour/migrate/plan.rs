@@ -4,7 +4,7 @@ use super::Journey;
 use super::condition::{LocalDisk, local_disks, local_resources};
 use super::log::Log;
 use crate::world::disk::Disk;
-use crate::world::drive::drives;
+use crate::world::disk::drives;
 use crate::world::volume::name::is_directory;
 use crate::world::{Guest, GuestKind, World};
 

@@ -1,12 +1,11 @@
 //! `POST /nodes/{node}/execute`: several calls to one node in one, each with an outcome of its own.
 
-use pve_catalog::verify::verify;
 use pve_catalog::{Catalog, Verb};
 use serde_json::{Map, Value, json};
 
 use crate::access;
 use crate::behaviour::{Answer, Call, Data, Failure, Params, table};
-use crate::generic;
+use crate::{engine, generic};
 
 /// Runs the commands in order. What one of them meets does not stop the next.
 pub(crate) fn batch(call: &mut Call<'_>) -> Answer {
@@ -44,7 +43,7 @@ fn run(call: &mut Call<'_>, command: &Value) -> Answer {
         }
     }
     access::check(&call.world.access.config, found.method, &call.authid, &given)?;
-    let params = verify(found.method.parameters(), &given).map_err(|errors| Failure::params(errors.0))?;
+    let params = engine::verified(found.method, given)?;
     let mut inner = Call {
         world: &mut *call.world,
         method: found.method,

@@ -16,24 +16,10 @@ pub(crate) fn feature(call: &mut Call<'_>) -> Answer {
         Some(name) => snapshot_config(guest, name)?,
         None => guest.config.clone(),
     };
-    let has = has_feature(call.world, GuestKind::Vm, &config, &feature, snapshot.as_deref());
+    let has = call.world.disks_have_feature(GuestKind::Vm, &config, &feature, snapshot.as_deref());
     let nodes: Vec<&String> =
         call.world.nodes.keys().filter(|name| reachable(call.world, &guest.node, name, &config)).collect();
     Ok(json!({"hasFeature": i32::from(has), "nodes": nodes}).into())
-}
-
-/// Whether every disk of a configuration has a feature; CD drives do not count.
-pub(crate) fn has_feature(
-    world: &World,
-    kind: GuestKind,
-    config: &Map<String, Value>,
-    feature: &str,
-    snapshot: Option<&str>,
-) -> bool {
-    disks(kind, config)
-        .iter()
-        .filter(|disk| !disk.is_cdrom(false))
-        .all(|disk| world.has_feature(&disk.volume(), feature, snapshot))
 }
 
 /// Whether a node sees every volume of a machine: its own node does, others when the storages are shared.

@@ -8,9 +8,10 @@ use crate::behaviour::guest::autostart::Afterwards;
 use crate::behaviour::guest::network::{is_net, stored};
 use crate::behaviour::guest::stage::Stage;
 use crate::behaviour::guest::{check_protection, check_unused, copy};
+use crate::behaviour::vzdump::{NOT_IN_BACKUP, is_included};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
-use crate::world::disk::{disks, is_drive, is_unused};
+use crate::world::disk::{Disk, disks, is_drive, is_unused, unused};
 use crate::world::volume::{NewVolume, name};
 use crate::world::{Guest, GuestKind, option};
 
@@ -115,20 +116,24 @@ fn make(
     let before = run.world.guests.get(&vmid).map(|guest| guest.config.clone()).unwrap_or_default();
     let mut config = held.config.clone();
     config.retain(|key, _| !is_unused(key) && !matches!(key.as_str(), "lock" | "parent" | "template" | "digest"));
+    let in_archive: Vec<Disk> =
+        disks(GuestKind::Vm, &held.config).into_iter().filter(|disk| is_held(&held, disk)).collect();
+    // What the archive does not bring back stays where it is, and is listed as unused.
+    let mut left: Vec<String> = unused(&before).into_iter().map(|(_, volid)| volid).collect();
     for disk in disks(GuestKind::Vm, &before) {
         if disk.is_cdrom(true) || !run.world.owns_volume(vmid, &disk.volume()) {
+            continue;
+        }
+        if !in_archive.iter().any(|held| held.key == disk.key) {
+            left.push(disk.volume());
             continue;
         }
         let freed = run.world.free_volume(&node, &disk.volume())?;
         run.tell_all(&freed);
     }
-    for disk in disks(GuestKind::Vm, &held.config).into_iter().filter(|disk| !disk.is_cdrom(true)) {
+    comment_out(&held, &mut config);
+    for disk in in_archive {
         let key = disk.key.clone();
-        if disk.get("backup").as_deref() == Some("0") {
-            run.log(format!("skipping excluded disk '{key}'"));
-            config.shift_remove(&key);
-            continue;
-        }
         let restored = restore_disk(run, vmid, &disk.print(), &key, storage)?;
         config.insert(key, restored.into());
     }
@@ -148,6 +153,15 @@ fn make(
     for (key, value) in param {
         config.insert(key.clone(), option::typed(GuestKind::Vm, key, &option::text(value))?);
     }
+    run.log("rescan volumes...");
+    let left = left.into_iter().filter(|volid| run.world.volume(&node, volid).is_some()).collect::<Vec<_>>();
+    for volid in left {
+        let key = (0..).map(|number| format!("unused{number}")).find(|key| !config.contains_key(key));
+        if let Some(key) = key {
+            run.log(format!("VM {vmid} add unreferenced volume '{volid}' as '{key}' to config"));
+            config.insert(key, volid.into());
+        }
+    }
     let now = run.now;
     let Some(guest) = run.world.guests.get_mut(&vmid) else { return Err("no such guest".into()) };
     (guest.config, guest.created) = (config, now);
@@ -155,6 +169,27 @@ fn make(
     guest.pending_delete.clear();
     guest.written();
     Ok(())
+}
+
+/// Whether an archive holds a disk, or the disk is made anew with every start.
+fn is_held(held: &Guest, disk: &Disk) -> bool {
+    let left_out = held.state.get(NOT_IN_BACKUP).and_then(Value::as_array);
+    let left_out = left_out.is_some_and(|keys| keys.iter().any(|key| key == disk.key.as_str()));
+    disk.is_cloudinit() || (is_included(disk) && !left_out)
+}
+
+/// Disks that the archive does not hold become comment lines, which are read as a part of the description.
+fn comment_out(held: &Guest, config: &mut Map<String, Value>) {
+    let absent = disks(GuestKind::Vm, &held.config).into_iter();
+    for disk in absent.filter(|disk| !disk.is_cdrom(true) && !is_held(held, disk)) {
+        let Some(line) = config.shift_remove(&disk.key) else { continue };
+        let mut text = config.get("description").map(option::text).unwrap_or_default();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("{}: {}\n", disk.key, option::text(&line)));
+        config.insert("description".into(), text.into());
+    }
 }
 
 fn restore_disk(run: &mut Run<'_>, vmid: u32, text: &str, key: &str, storage: Option<&str>) -> Result<String, String> {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Subject;
 use crate::behaviour::status::ct_fields;
 use crate::world::curve::{Curve, GuestLoad, NodeLoad, share_of_run};
-use crate::world::drive::boot_disk_size;
+use crate::world::disk::boot_disk_size;
 use crate::world::{Guest, GuestKind, Node, World};
 
 const GUEST: [&str; 17] = [

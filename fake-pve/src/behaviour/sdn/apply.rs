@@ -81,16 +81,29 @@ pub(crate) fn dry_run(call: &mut Call<'_>) -> Answer {
     planned.apply_sdn();
     let mut shown = Map::new();
     let files = [
-        ("interfaces-diff", "/etc/network/interfaces.d/sdn", interfaces as fn(&World, &str) -> String),
-        ("frr-diff", "/etc/frr/frr.conf", frr),
+        ("interfaces-diff", "/etc/network/interfaces.d/sdn", 5, interfaces as fn(&World, &str) -> String),
+        ("frr-diff", "/etc/frr/frr.conf", 3, frr),
     ];
-    for (key, file, text) in files {
-        let changes = diff::unified((file, &text(call.world, &node)), (file, &text(&planned, &node)));
+    for (key, file, number, text) in files {
+        let (old, new) = (text(call.world, &node), text(&planned, &node));
+        // Both are shown with their times, as `diff` does; what is not there is as old as time itself.
+        let written = if old.is_empty() { 0 } else { call.now() };
+        let names = (
+            format!("{file}\t{}", moment(written)),
+            format!("/proc/{}/fd/{number}\t{}", call.world.next_pid(), moment(call.now())),
+        );
+        let changes = diff::unified((&names.0, &old), (&names.1, &new));
         if !changes.is_empty() {
             shown.insert(key.into(), json!(changes));
         }
     }
     Ok(Value::Object(shown).into())
+}
+
+/// `2026-11-30 20:03:50.000000000 +0000`.
+fn moment(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M:%S.000000000 +0000").to_string()
 }
 
 /// The interfaces that the applied configuration makes on a node; nothing before the first time.

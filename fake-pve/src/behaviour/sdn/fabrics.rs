@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{address, check_lock, text, view, wrapped};
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 use crate::world::digest;
 
 const FABRICS: &str = "/cluster/sdn/fabrics/fabric";

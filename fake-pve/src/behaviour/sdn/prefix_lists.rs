@@ -5,8 +5,8 @@ use pve_catalog::verify::parameter;
 use serde_json::{Map, Value, json};
 
 use super::{check_lock, view};
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 
 const LISTS: &str = "/cluster/sdn/prefix-lists";
 

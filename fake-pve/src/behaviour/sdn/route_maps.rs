@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{check_lock, view};
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 
 const ENTRIES: &str = "/cluster/sdn/route-maps/entries";
 const SEE: &[&str] = &["SDN.Audit", "SDN.Allocate"];

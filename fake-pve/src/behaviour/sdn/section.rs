@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{check_lock, check_quorum, view, wrapped};
 use crate::behaviour::params::scalar;
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 
 /// A kind of object.
 pub(super) struct Section {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::section::Options;
 use super::vnets::{allowed, unknown as unknown_vnet};
 use super::{VNETS, address, check_lock, check_quorum, ipams, is_true, text, view, wrapped};
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
 use crate::world::World;
 
 /// A subnet with what its id and its network tell.

@@ -30,6 +30,7 @@ const ZONE: Section = Section {
                 "reversedns",
                 "rt-import",
                 "secondary-controllers",
+                "vxlan-port",
             ],
         },
         Options {

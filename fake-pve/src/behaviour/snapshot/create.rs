@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::behaviour::qemu::feature::has_feature;
 use crate::behaviour::status::{Target, formatting, of_the_run, seconds};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
@@ -80,7 +79,7 @@ fn prepare(
     if guest.snapshots.contains_key(name) {
         return Err(format!("snapshot name '{name}' already used"));
     }
-    if !has_feature(run.world, guest.kind, &guest.config, "snapshot", None) {
+    if !run.world.disks_have_feature(guest.kind, &guest.config, "snapshot", None) {
         return Err("snapshot feature is not available".into());
     }
     let mut vmstate = None;

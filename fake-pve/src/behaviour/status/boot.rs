@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::queue::{Job, queued};
 use super::{Target, vm};
 use crate::work::{NewTask, Run};
-use crate::world::drive::drives;
+use crate::world::disk::drives;
 use crate::world::snapshot::OF_THE_RUN;
 use crate::world::{Guest, GuestKind, World, power};
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::behaviour::qemu::machine;
 use crate::world::curve::{GuestLoad, guest_cpu};
-use crate::world::drive::{boot_disk_size, drives};
+use crate::world::disk::{boot_disk_size, drives};
 use crate::world::{Guest, GuestKind, GuestStatus, World};
 
 /// The QEMU that machines run on.

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::behaviour::params::split_list;
+use crate::behaviour::params::stored;
 use crate::behaviour::{Answer, Call, Data, Failure};
-use crate::generic::collection::stored;
-use crate::world::access::Secret;
 use crate::world::plugin::{Need, Plugin};
 use crate::world::{Storage, option};
 
@@ -217,7 +216,7 @@ fn checked(call: &Call<'_>, plugin: &Plugin, given: &Map<String, Value>) -> Resu
     Ok(kept)
 }
 
-/// Keeps given secrets as hashes; what the answer shows of them once (a new encryption key).
+/// Keeps given secrets; what the answer shows of them once (a new encryption key).
 fn keep_secrets(call: &mut Call<'_>, storage: &mut Storage, secrets: &Map<String, Value>) -> Map<String, Value> {
     let mut returned = Map::new();
     for (key, value) in secrets {
@@ -236,8 +235,7 @@ fn keep_secrets(call: &mut Call<'_>, storage: &mut Storage, secrets: &Map<String
             }
             _ => {}
         }
-        let salt = call.world.random.hex(16);
-        storage.secrets.insert(key.clone(), Secret::new(&salt, &text));
+        storage.secrets.insert(key.clone(), text);
     }
     returned
 }

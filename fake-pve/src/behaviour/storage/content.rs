@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::volume::{check_access, content_of, full_id, item, subtype};
+use crate::access;
 use crate::behaviour::{Answer, Call, Data, Failure};
 use crate::work::Run;
 use crate::world::volume::{NewVolume, name};
@@ -101,7 +102,8 @@ pub(crate) fn update(call: &mut Call<'_>) -> Answer {
             return Err("only backups support attribute 'protected'".into());
         }
         if protected {
-            let limit = protected_limit(call, &volid);
+            let storage = volid.split(':').next().unwrap_or_default();
+            let limit = protected_limit(call.world, &call.authid, storage);
             check_protected(call.world, &node, &volid, limit)?;
         }
         backup(call.world, &node, &volid)?.protected = protected;
@@ -116,14 +118,15 @@ fn backup<'w>(world: &'w mut World, node: &str, volid: &str) -> Result<&'w mut V
         .ok_or_else(|| format!("unable to create protection file '{path}.protected' - No such file or directory"))
 }
 
-/// How many backups of a guest may be protected; `None` is any number.
-pub(crate) fn protected_limit(call: &Call<'_>, volid: &str) -> Option<u64> {
-    let id = volid.split(':').next().unwrap_or_default();
-    let configured = call.world.storages.get(id).and_then(|storage| storage.option("max-protected-backups"));
+/// How many backups of a guest somebody may protect on a storage; `None` is any number.
+pub(crate) fn protected_limit(world: &World, authid: &str, storage: &str) -> Option<u64> {
+    let configured = world.storages.get(storage).and_then(|storage| storage.option("max-protected-backups"));
     match configured.and_then(|limit| limit.parse::<i64>().ok()) {
         Some(limit) => u64::try_from(limit).ok(),
-        None if call.may(&format!("/storage/{id}"), &["Datastore.Allocate"]) => None,
-        None => Some(5),
+        None => {
+            let path = format!("/storage/{storage}");
+            access::lacks(&world.access.config, authid, &path, &["Datastore.Allocate"]).map(|_| 5)
+        }
     }
 }
 

@@ -8,6 +8,9 @@ use super::options::Options;
 use crate::world::disk::{self, Disk};
 use crate::world::{Guest, GuestKind, Volume, World, digest, option};
 
+/// In the state of the guest that a backup holds: keys of the disks that it left out.
+pub(crate) const NOT_IN_BACKUP: &str = "not-in-backup";
+
 /// A disk of a guest and whether it goes into the backup.
 pub(crate) struct Part {
     pub disk: Disk,
@@ -126,7 +129,7 @@ pub(crate) fn volume(archive: &Archive, guest: &Guest, size: u64, now: i64) -> V
         .filter(|disk| !is_included(disk) && !disk.is_cdrom(false) && disk.mount_type() == "volume")
         .map(|disk| disk.key.clone())
         .collect();
-    held.state = [("not-in-backup".to_string(), json!(left_out))].into();
+    held.state = [(NOT_IN_BACKUP.to_string(), json!(left_out))].into();
     Volume {
         volid: archive.volid.clone(),
         content: "backup".into(),

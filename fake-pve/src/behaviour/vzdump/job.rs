@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::guest::{self, Going};
 use super::options::Options;
 use crate::access;
+use crate::behaviour::storage::content::protected_limit;
 use crate::work::{NewTask, Run};
 use crate::world::{Task, World, disk};
 
@@ -138,7 +139,8 @@ fn start(run: &mut Run<'_>, job: &Shared, vmid: u32) -> Result<(), String> {
     if !job.vmids.contains(&vmid) {
         return Ok(());
     }
-    let limit = protected_limit(run, &job.options);
+    let storage = job.options.storage.clone().unwrap_or_default();
+    let limit = protected_limit(run.world, run.user, &storage);
     match guest::start(run, &job.options, vmid, limit) {
         Ok(going) => job.going = Some(going),
         Err(error) => {
@@ -151,17 +153,6 @@ fn start(run: &mut Run<'_>, job: &Shared, vmid: u32) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// How many backups of a guest may be protected on the target; `None` is any number.
-fn protected_limit(run: &Run<'_>, options: &Options) -> Option<u64> {
-    let id = options.storage.clone().unwrap_or_default();
-    let configured = run.world.storages.get(&id).and_then(|storage| storage.option("max-protected-backups"));
-    let path = format!("/storage/{id}");
-    match configured.and_then(|limit| limit.parse::<i64>().ok()) {
-        Some(limit) => u64::try_from(limit).ok(),
-        None => access::lacks(&run.world.access.config, run.user, &path, &["Datastore.Allocate"]).map(|_| 5),
-    }
 }
 
 fn pass(run: &mut Run<'_>, job: &Shared, vmid: u32, percent: u64) -> Result<(), String> {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::world::World;
+use crate::world::conf::encode_text;
 use crate::world::section::{self, Writer};
 
 /// Where objects of one type of section live.
@@ -89,6 +90,9 @@ fn was_written(world: &World, path: &str) -> bool {
     file.is_some_and(|file| file.homes.iter().any(|home| world.documents.collections.contains_key(home.collection)))
 }
 
+/// Collections whose comments are encoded as those of guests are.
+pub(crate) const ENCODED: [&str; 3] = ["/cluster/backup", "/cluster/jobs/realm-sync", "/cluster/replication"];
+
 fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
     let one = |(id, object): &(String, Map<String, Value>)| {
         let own = object.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -98,7 +102,13 @@ fn objects(world: &World, writer: Writer, home: &Home) -> Vec<String> {
             ("", _) => (own, id.as_str()),
             (kind, _) => (kind, id.as_str()),
         };
-        section::section(writer, kind, id, &without(object, &["type"]))
+        let mut shown = without(object, &["type"]);
+        if ENCODED.contains(&home.collection)
+            && let Some(Value::String(comment)) = shown.get_mut("comment")
+        {
+            *comment = encode_text(comment);
+        }
+        section::section(writer, kind, id, &shown)
     };
     world.documents.list(home.collection).iter().map(one).collect()
 }

@@ -23,12 +23,17 @@ pub(super) fn names(world: &World) -> Vec<String> {
     .map(|name| format!("/etc/pve/{name}"))
     .collect();
     names.extend(world.access.realms.keys().map(|realm| format!("/etc/pve/priv/realm/{realm}.pw")));
+    names.extend(storage_secrets(world).map(|(path, _)| format!("/etc/pve/{path}")));
     names.extend(world.nodes.keys().map(|node| format!("/etc/pve/nodes/{node}/config")));
     names.extend(world.firewalls.keys().map(|name| format!("/etc/pve/{name}")));
     names.extend(["/etc/pve/sdn/.running-config", "/etc/pve/sdn/pve-ipam-state.json"].map(String::from));
     names.extend(["/etc/resolv.conf", "/etc/hosts", "/etc/network/interfaces.new"].map(String::from));
     names
 }
+
+/// Old releases kept backup jobs there; what remains is its head.
+const VZDUMP_CRON: &str = "# cluster wide vzdump cron schedule\n# Automatically generated file - do not edit\n\n\
+    PATH=\"/usr/sbin:/usr/bin:/sbin:/bin\"\n\n";
 
 pub(super) fn file(world: &World, path: &str) -> Option<String> {
     let options = |path: &str, apart: bool| world.documents.options.get(path).map(|kept| options(kept, apart));
@@ -37,6 +42,7 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "priv/token.cfg" => tokens(world),
         "priv/shadow.cfg" => shadow(world),
         "ha/crm_commands" => crm_commands(world),
+        "vzdump.cron" => Some(VZDUMP_CRON.into()),
         "priv/notifications.cfg" => super::documents::secrets(world),
         "priv/tfa.cfg" => Some(second_factors(world)),
         "datacenter.cfg" => options("/cluster/options", true),
@@ -46,6 +52,9 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
         "sdn/pve-ipam-state.json" => sdn::addresses(world),
         "/etc/hosts" => world.nodes.get(&world.entry)?.state.get("hosts")?.as_str().map(str::to_string),
         _ if path.ends_with(".fw") => world.firewalls.get(path).map(crate::world::firewall::write),
+        _ if path.starts_with("priv/storage/") || path.starts_with("priv/ceph/") => {
+            storage_secrets(world).find(|(name, _)| name == path).map(|(_, text)| text)
+        }
         _ if path.starts_with("priv/realm/") => {
             let realm = path.strip_prefix("priv/realm/")?.strip_suffix(".pw")?;
             world.access.realms.get(realm)?.get("password")?.as_str().map(str::to_string)
@@ -55,6 +64,11 @@ pub(super) fn file(world: &World, path: &str) -> Option<String> {
             options(&format!("/nodes/{node}/config"), false)
         }
     }
+}
+
+/// Files with passwords and keys of storages, beneath the configuration folder.
+fn storage_secrets(world: &World) -> impl Iterator<Item = (String, String)> {
+    world.storages.iter().flat_map(|(id, storage)| storage.secret_files(id))
 }
 
 /// What the manager of HA was asked and has not looked at yet.

@@ -1,7 +1,10 @@
 //! What can be done with a volume, by plugin, format and state.
 
+use serde_json::{Map, Value};
+
 use super::name;
-use crate::world::World;
+use crate::world::disk::disks;
+use crate::world::{GuestKind, World};
 
 /// `(feature, states, formats)`: `b` base, `c` current, `s` snapshot; no formats are all of them.
 type Row = (&'static str, &'static str, &'static [&'static str]);
@@ -88,5 +91,18 @@ impl World {
                 && states.contains(state)
                 && (formats.is_empty() || formats.contains(&parsed.format.as_str()))
         })
+    }
+
+    /// Whether every disk of a configuration has a feature; CD drives do not count.
+    pub fn disks_have_feature(
+        &self,
+        kind: GuestKind,
+        config: &Map<String, Value>,
+        feature: &str,
+        snapshot: Option<&str>,
+    ) -> bool {
+        let disks = disks(kind, config);
+        let mut own = disks.iter().filter(|disk| !disk.is_cdrom(false));
+        own.all(|disk| self.has_feature(&disk.volume(), feature, snapshot))
     }
 }

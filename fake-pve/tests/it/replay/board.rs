@@ -28,6 +28,8 @@ pub struct Board {
     by_method: BTreeMap<String, Score>,
     differences: BTreeMap<String, Vec<String>>,
     shown: BTreeMap<(String, String), usize>,
+    /// Every step that differs, for comparing two runs.
+    places: Vec<String>,
     reasons: BTreeMap<String, usize>,
 }
 
@@ -59,6 +61,7 @@ impl Board {
             }
             Verdict::Differing(differences) => {
                 scores.into_iter().for_each(|score| score.differing += 1);
+                self.places.push(format!("{} {} {}\n", step.place, step.verb, step.path));
                 let shown = self.shown.entry((file.into(), method.clone())).or_default();
                 *shown += 1;
                 if self.filter.is_some() || *shown <= SHOWN {
@@ -95,6 +98,8 @@ impl Board {
         }
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay.txt");
         std::fs::write(&file, text).expect("a writable target folder");
+        let places = file.with_file_name("replay-differing.txt");
+        std::fs::write(places, self.places.concat()).expect("a writable target folder");
         println!("scoreboard: {}", file.display());
     }
 

@@ -29,6 +29,8 @@ pub fn comparable(path: &str, text: &str) -> String {
         "/etc/pve/priv/tfa.cfg" => serde_json::from_str(text).map_or_else(|_| text.to_string(), second_factors),
         "/etc/pve/priv/token.cfg" => sorted_lines(text),
         _ if path.starts_with("/etc/pve/") && path.ends_with(".cfg") && !is_flat(path) => sorted_sections(text),
+        // The recorder's stand-in gave a reference of Perl's for the value.
+        _ if path.ends_with(".conf") => without_lines(text, "running-nets-host-mtu: "),
         _ if path.ends_with(".fw") => sorted_options(text),
         _ if path.starts_with("/etc/network/") => without_introduction(text),
         "/etc/pve/sdn/.running-config" | "/etc/pve/sdn/pve-ipam-state.json" => sorted_json(text),
@@ -63,6 +65,10 @@ fn is_flat(path: &str) -> bool {
     ["/etc/pve/user.cfg", "/etc/pve/datacenter.cfg"].contains(&path)
 }
 
+fn without_lines(text: &str, beginning: &str) -> String {
+    text.lines().filter(|line| !line.starts_with(beginning)).collect::<Vec<_>>().join("\n")
+}
+
 /// Options come out of a hash; all else is in order.
 fn sorted_options(text: &str) -> String {
     let Some(rest) = text.strip_prefix("[OPTIONS]\n\n") else { return text.to_string() };
@@ -84,7 +90,7 @@ fn sorted_sections(text: &str) -> String {
     for section in sections {
         lines.push(format!("{}: {}", section.kind, section.id));
         for (key, value) in section.lines {
-            let value = if ["content", "nodes"].contains(&key.as_str()) { normal::sorted_list(&value) } else { value };
+            let value = if normal::UNORDERED.contains(&key.as_str()) { normal::sorted_list(&value) } else { value };
             lines.push(format!("\t{key} {value}"));
         }
     }

@@ -7,6 +7,9 @@ use fake_pve::import_etc::{Files, import_files};
 use fake_pve::world::Volume;
 use serde::Deserialize;
 
+/// When most of the recording was made, in seconds: 2026-11-30 19:52:17 UTC.
+pub const MOMENT: i64 = 1_796_068_337;
+
 #[derive(Deserialize)]
 struct Seed {
     /// Configuration files of the seed.

@@ -1,4 +1,5 @@
-//! What a script prints (`PASS`, `FAIL`, `SKIP` and an operation, then a `RESULT`), held against what must fail.
+//! Real clients against the fake: what their scripts print (`PASS`, `FAIL`, `SKIP` and an operation, then a `RESULT`), held
+//! against what must fail. `clients/main.rs` runs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,9 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Expected(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Expected {
-    /// `expected.toml`.
+    /// `clients/expected.toml`.
+    ///
+    /// # Panics
+    /// When the file is malformed: it is part of the source.
     pub fn of_this_build() -> Expected {
-        Expected(toml::from_str(include_str!("expected.toml")).expect("expected.toml has the form it says"))
+        Expected(toml::from_str(include_str!("../clients/expected.toml")).expect("expected.toml has the form it says"))
     }
 
     /// What must fail in a script, with the reasons.
@@ -64,5 +68,32 @@ impl Outcome {
             wrong.push(format!("{operation} does not fail any more: take it off expected.toml ({reason})"));
         }
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str =
+        "PASS auth\n# GET /x\nFAIL clone: RuntimeError: no: such\nSKIP old: gone\nRESULT c pass=1 fail=1\n";
+
+    fn expected(operations: &[&str]) -> BTreeMap<String, String> {
+        operations.iter().map(|operation| (operation.to_string(), "the client is wrong".into())).collect()
+    }
+
+    #[test]
+    fn a_failure_counts_both_ways() {
+        let outcome = Outcome::read(PRINTED);
+        assert_eq!(outcome.judge(expected(&["clone"])), Ok(()));
+        assert_eq!(outcome.judge(expected(&[])), Err("clone fails: RuntimeError: no: such".into()));
+        let stale = "auth does not fail any more: take it off expected.toml (the client is wrong)";
+        assert_eq!(outcome.judge(expected(&["auth", "clone"])), Err(stale.into()));
+    }
+
+    #[test]
+    fn a_script_that_breaks_off_has_failed() {
+        assert_eq!(Outcome::read("PASS auth\n").judge(expected(&[])), Err("it did not come to its end".into()));
+        assert!(Outcome::read("RESULT c pass=0\n").judge(expected(&[])).is_err_and(|text| text == "nothing passed"));
     }
 }

@@ -19,6 +19,13 @@ impl Checksum {
         }))
     }
 
+    /// That of some bytes; an unknown algorithm has the empty one.
+    pub fn of(algorithm: &str, bytes: &[u8]) -> String {
+        let Some(mut checksum) = Checksum::new(algorithm) else { return String::new() };
+        checksum.update(bytes);
+        checksum.finish()
+    }
+
     /// Takes more bytes in.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
