@@ -6,6 +6,7 @@
 mod accounts;
 mod packages;
 mod services;
+mod sshd;
 mod state;
 
 use std::os::unix::process::CommandExt as _;
@@ -31,7 +32,10 @@ pub fn main() -> Option<ExitCode> {
         return Some(crate::stub::ask(&name, &argv[1..]));
     }
     let args = &argv[1..];
-    let tool = packages::run(&name, args).or_else(|| services::run(&name, args)).or_else(|| accounts::run(&name, args));
+    let tool = packages::run(&name, args)
+        .or_else(|| services::run(&name, args))
+        .or_else(|| accounts::run(&name, args))
+        .or_else(|| sshd::run(&name, args));
     tool.map(ExitCode::from)
 }
 

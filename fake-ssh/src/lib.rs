@@ -260,6 +260,11 @@ impl FakeSsh {
     pub fn calls(&self) -> Vec<Vec<String>> {
         self.site.calls()
     }
+
+    /// Every command line that clients sent, with its node, oldest first (the last 10,000).
+    pub fn commands(&self) -> Vec<(String, String)> {
+        self.site.commands()
+    }
 }
 
 impl Drop for FakeSsh {

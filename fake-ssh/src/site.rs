@@ -30,6 +30,7 @@ pub(crate) struct Site {
     pub warden: Warden,
     folder: Folder,
     calls: Mutex<VecDeque<Vec<String>>>,
+    commands: Mutex<VecDeque<(String, String)>>,
     making: Mutex<()>,
     /// The configuration files as last written, by node.
     written: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
@@ -114,8 +115,22 @@ impl Site {
             nodes.insert(name, std::sync::Arc::new(node));
         }
         let warden = Warden::start();
-        let (calls, making, written) = Default::default();
-        Ok(Site { direct, users, nodes, limits, program, confinement, owner, warden, folder, calls, making, written })
+        let (calls, commands, making, written) = Default::default();
+        Ok(Site {
+            direct,
+            users,
+            nodes,
+            limits,
+            program,
+            confinement,
+            owner,
+            warden,
+            folder,
+            calls,
+            commands,
+            making,
+            written,
+        })
     }
 
     /// Ends everything that still runs.
@@ -145,6 +160,19 @@ impl Site {
             calls.pop_front();
         }
         calls.push_back(argv);
+    }
+
+    /// Remembers a command line that a client sent to a node.
+    pub fn remember_command(&self, node: &str, command: &str) {
+        let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        if commands.len() == REMEMBERED {
+            commands.pop_front();
+        }
+        commands.push_back((node.into(), command.into()));
+    }
+
+    pub fn commands(&self) -> Vec<(String, String)> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     pub fn calls(&self) -> Vec<Vec<String>> {

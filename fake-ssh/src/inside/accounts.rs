@@ -13,6 +13,7 @@ pub(super) fn run(name: &str, args: &[String]) -> Option<u8> {
         "groupadd" => groupadd(args, "groupadd"),
         "groupdel" => groupdel(args, "groupdel"),
         "chpasswd" => chpasswd(args),
+        "passwd" => secret(args),
         "adduser" => adduser(args),
         "deluser" => deluser(args),
         "addgroup" => addgroup(args),
@@ -320,6 +321,45 @@ fn chpasswd(args: &[String]) -> u8 {
     }
     secrets.save();
     status
+}
+
+/// `passwd`: tells how an account can be entered, locks it, or sets what was typed twice.
+fn secret(args: &[String]) -> u8 {
+    let (options, words) = parse(args, &[]);
+    let name = words.first().map_or("root", String::as_str);
+    let mut secrets = shadow();
+    let Some(row) = secrets.find(name).filter(|row| row.len() > 1) else {
+        err(&format!("passwd: user '{name}' does not exist\n"));
+        return 1;
+    };
+    let has = |names: &[&str]| value(&options, names).is_some();
+    if has(&["-S", "--status"]) {
+        let word = match row[1].as_str() {
+            "" => "NP",
+            locked if locked.starts_with(['!', '*']) => "L",
+            _ => "P",
+        };
+        out(&format!("{name} {word} 2024-10-04 0 99999 7 -1\n"));
+        return 0;
+    }
+    let locked = row[1].starts_with('!');
+    if has(&["-l", "--lock"]) {
+        row[1] = if locked { row[1].clone() } else { format!("!{}", row[1]) };
+    } else if has(&["-u", "--unlock"]) {
+        row[1] = row[1].trim_start_matches('!').to_string();
+    } else if has(&["-d", "--delete"]) {
+        row[1] = String::new();
+    } else {
+        let mut lines = std::io::stdin().lines().map_while(Result::ok);
+        match (lines.next(), lines.next()) {
+            (Some(first), Some(second)) if first == second => row[1] = format!("$6$fake${:016x}", hash(&first)),
+            _ => {
+                err("passwd: Authentication token manipulation error\npasswd: password unchanged\n");
+                return 10;
+            }
+        }
+    }
+    u8::from(!secrets.save())
 }
 
 fn hash(text: &str) -> u64 {

@@ -50,6 +50,8 @@ fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> 
     tree.skeleton()?;
     distribution.files(&tree)?;
     tree.stubs("bin", distribution.stubs())?;
+    tree.stubs("sbin", &["sshd"])?;
+    tree.stubs("bin", &["passwd"])?;
     let accounts = if distribution.busybox() { &ACCOUNTS[5..] } else { ACCOUNTS };
     tree.stubs("sbin", accounts)?;
     if distribution.busybox() {

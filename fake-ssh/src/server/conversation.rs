@@ -108,6 +108,7 @@ impl Conversation {
         let argv = match command {
             Some(command) => {
                 let text = String::from_utf8_lossy(&command).replace('\0', "");
+                self.site.remember_command(&self.node.name, &text);
                 vec!["/bin/bash".into(), "-c".into(), text]
             }
             None => vec!["login:/bin/bash".into()],

@@ -58,7 +58,7 @@ impl Place {
 
     pub async fn connect(&self, node: &str) -> Result<Handle<Trusting>, russh::Error> {
         let node = &self.ssh.nodes()[node];
-        let config = Arc::new(client::Config::default());
+        let config = Arc::new(client::Config { nodelay: true, ..client::Config::default() });
         client::connect(config, node.address, Trusting(node.fingerprint.clone())).await
     }
 
@@ -70,6 +70,11 @@ impl Place {
 
 /// Trusts one key.
 pub struct Trusting(String);
+
+/// Trusts the key with this fingerprint.
+pub fn trusting(fingerprint: &str) -> Trusting {
+    Trusting(fingerprint.into())
+}
 
 impl client::Handler for Trusting {
     type Error = russh::Error;

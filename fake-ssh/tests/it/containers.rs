@@ -114,6 +114,20 @@ systemctl is-active nginx; useradd eve; ls -d /home/eve",
     )
     .await;
     assert_eq!(ubuntu, "ID=ubuntu\n1\n[0]");
+    let sshd = inside(
+        &root,
+        202,
+        "/usr/sbin/sshd -t; echo $?; echo 'Foo yes' > /etc/ssh/sshd_config.d/x.conf; /usr/sbin/sshd -t
+rm /etc/ssh/sshd_config.d/x.conf; echo 'PermitRootLogin no' > /etc/ssh/sshd_config.d/y.conf; sshd -T | grep permitroot
+passwd -S root; passwd -l root; passwd -S root",
+    )
+    .await;
+    assert_eq!(
+        sshd,
+        "0\n/etc/ssh/sshd_config.d/x.conf: line 1: Bad configuration option: Foo\n\
+/etc/ssh/sshd_config: terminating, 1 bad configuration options\npermitrootlogin no\n\
+root P 2024-10-04 0 99999 7 -1\nroot L 2024-10-04 0 99999 7 -1\n[0]"
+    );
 }
 
 #[tokio::test]

@@ -6,4 +6,6 @@ mod confinement;
 mod containers;
 mod faults;
 mod files;
+mod program;
 mod replay;
+mod timing;
