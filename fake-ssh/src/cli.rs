@@ -3,6 +3,8 @@
 pub(crate) mod command;
 pub(crate) mod json;
 pub(crate) mod options;
+pub(crate) mod output;
+pub(crate) mod perform;
 pub(crate) mod table;
 pub(crate) mod usage;
 

@@ -111,5 +111,5 @@ pub(crate) fn run(call: &mut Call) -> i32 {
         Some("qmrestore") => &qm::QMRESTORE,
         _ => return 127,
     };
-    crate::cli::command::run(program, call)
+    crate::cli::perform::run(program, call)
 }

@@ -2,6 +2,7 @@
 
 mod conversation;
 mod sftp;
+mod streams;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

@@ -64,7 +64,8 @@ pub(crate) fn confine(program: &Path, owner: Option<u32>) -> Result<Confinement,
     let bwrap = BWRAP.iter().map(Path::new).find(|path| path.exists());
     let Some(bwrap) = bwrap else { return Err(Error::Confinement("bubblewrap (bwrap) is not installed".into())) };
     let mut trial = Command::new(bwrap);
-    trial.args(["--unshare-all", "--uid", "0", "--gid", "0", "--die-with-parent", "--clearenv"]);
+    trial.args(["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "0", "--gid", "0"]);
+    trial.args(["--die-with-parent", "--clearenv"]);
     for folder in SHOWN.iter().filter(|folder| Path::new(folder).is_dir()) {
         trial.args(["--ro-bind", folder, folder]);
     }
@@ -124,7 +125,8 @@ impl Run {
         let mut command = Command::new(bwrap);
         let id = self.uid.to_string();
         command.args(["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]);
-        command.args(["--unshare-cgroup-try", "--die-with-parent", "--clearenv"]);
+        // No namespaces of one's own inside: with them come mounts, and memory that nobody counts.
+        command.args(["--disable-userns", "--unshare-cgroup-try", "--die-with-parent", "--clearenv"]);
         command.args(["--uid", &id, "--gid", &id, "--hostname", &self.hostname]);
         for (name, value) in &self.env {
             command.args(["--setenv", name, value]);

@@ -210,5 +210,5 @@ pub(super) fn vzdump(call: &mut Call) -> i32 {
     if !numbers.is_empty() {
         args.extend(["--vmid".to_string(), numbers.join(",")]);
     }
-    crate::cli::command::perform(&VZDUMP, &VZDUMP.commands[0], call, &args)
+    crate::cli::perform::perform(&VZDUMP, &VZDUMP.commands[0], call, &args)
 }

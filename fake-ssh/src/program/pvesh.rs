@@ -4,7 +4,7 @@ use pve_catalog::{Catalog, Method, Verb, path, verify};
 use serde_json::{Map, Value};
 
 use super::Call;
-use crate::cli::command;
+use crate::cli::output;
 use crate::cli::{Failure, text, usage};
 
 /// Its verbs and the API's.
@@ -117,8 +117,8 @@ fn perform(call: &mut Call, word: &str, verb: Verb, place: &str, args: &[String]
 }
 
 fn show(call: &mut Call, value: &Value, method: Option<&Method>, output: &mut Map<String, Value>) -> i32 {
-    let (look, format) = command::look(call, output);
-    let text = command::print(value, method.map(Method::returns), &[], look, &format);
+    let (look, format) = output::look(call, output);
+    let text = output::print(value, method.map(Method::returns), &[], look, &format);
     call.out(&text);
     0
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{Call, guest};
-use crate::cli::command::{self, Command, Does, Program, Shows};
+use crate::cli::command::{Command, Does, Program, Shows};
+use crate::cli::output;
 use crate::cli::table::{Column, draw};
 use crate::cli::{Failure, text};
 
@@ -139,10 +140,10 @@ fn token_permissions(call: &mut Call, given: &Given) -> Result<i32, Failure> {
 
 fn permissions(call: &mut Call, given: &Given) -> Result<i32, Failure> {
     let mut params = given.clone();
-    let (look, format) = command::look(call, &mut params);
+    let (look, format) = output::look(call, &mut params);
     let found = call.api("GET", "/access/permissions", params)?;
     if format != "text" {
-        let text = command::print(&found, None, &[], look, &format);
+        let text = output::print(&found, None, &[], look, &format);
         call.out(&text);
         return Ok(0);
     }
@@ -166,11 +167,11 @@ fn permissions(call: &mut Call, given: &Given) -> Result<i32, Failure> {
 
 fn user_list(call: &mut Call, given: &Given) -> Result<i32, Failure> {
     let mut params = given.clone();
-    let (look, format) = command::look(call, &mut params);
+    let (look, format) = output::look(call, &mut params);
     let found = call.api("GET", "/access/users", params)?;
     check_emails(&found)?;
     let method = pve_catalog::Catalog::embedded().get(pve_catalog::Verb::Get, "/access/users");
-    let text = command::print(&found, method.map(|method| method.returns()), &[], look, &format);
+    let text = output::print(&found, method.map(|method| method.returns()), &[], look, &format);
     call.out(&text);
     Ok(0)
 }
