@@ -18,12 +18,23 @@ pub(crate) struct Root {
     folder: PathBuf,
     /// Who owns what is made, when that is not this process.
     owner: Option<u32>,
+    /// Whether the owner is somebody who may not do everything: then modes count, as they do for a process of theirs.
+    bound: bool,
 }
 
 impl Root {
     /// A folder that is there.
     pub fn new(folder: PathBuf, owner: Option<u32>) -> Root {
-        Root { folder, owner }
+        Root { folder, owner, bound: false }
+    }
+
+    /// The same files for somebody with this number inside.
+    pub fn of(&self, uid: u32) -> Root {
+        Root {
+            folder: self.folder.clone(),
+            owner: self.owner.map(|owner| owner + uid),
+            bound: uid != 0 && self.owner.is_some(),
+        }
     }
 
     /// Where it lies.
@@ -54,7 +65,7 @@ impl Root {
         let cuts = writes && flags.contains(OFlags::TRUNC);
         let how = (flags | OFlags::CLOEXEC | waits).difference(OFlags::TRUNC);
         let opened = fs::openat2(top, inside, how, mode, resolve)?;
-        if writes && self.is_kept(&opened) {
+        if writes && self.is_kept(&opened) || self.bound && !fresh && !self.may(&opened, flags)? {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         if cuts {
@@ -70,6 +81,31 @@ impl Root {
     fn give(&self, made: &OwnedFd) -> io::Result<()> {
         let Some(owner) = self.owner else { return Ok(()) };
         Ok(fs::fchown(made, Some(Uid::from_raw(owner)), Some(Gid::from_raw(owner)))?)
+    }
+
+    /// Whether the modes of something opened, and of the folders above it, let the owner do this.
+    fn may(&self, opened: &OwnedFd, flags: OFlags) -> io::Result<bool> {
+        use std::os::fd::AsRawFd as _;
+        use std::os::unix::fs::MetadataExt as _;
+        let allows = |mode: u32, uid: u32, bits: u32| {
+            let shift = if Some(uid) == self.owner { 6 } else { 0 };
+            mode >> shift & bits == bits
+        };
+        let place = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))?;
+        for above in place.ancestors().skip(1).take_while(|above| above.starts_with(&self.folder)) {
+            let status = above.metadata()?;
+            if !allows(status.mode(), status.uid(), 0o1) {
+                return Ok(false);
+            }
+        }
+        let status = fs::fstat(opened)?;
+        let bits = match flags {
+            _ if flags.contains(OFlags::PATH) => 0,
+            _ if flags.contains(OFlags::RDWR) => 0o6,
+            _ if flags.contains(OFlags::WRONLY) => 0o2,
+            _ => 0o4,
+        };
+        Ok(allows(status.st_mode, status.st_uid, bits))
     }
 
     /// Whether something opened lies in a folder of the fake's own.
@@ -130,7 +166,17 @@ impl Root {
             None => KEPT.contains(&name),
             Some(first) => first.as_os_str() == ".fake" || (inside == Path::new("usr") && name != "local"),
         };
-        if kept { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok((folder, name.into())) }
+        // Writing into a folder takes its write bit, whoever's name is on what is in it.
+        let writable = !self.bound || {
+            let readable = self.open_plain(&inside.display().to_string())?;
+            self.may(&readable, OFlags::WRONLY)?
+        };
+        if kept || !writable { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok((folder, name.into())) }
+    }
+
+    /// A folder as it is, without a look at modes.
+    fn open_plain(&self, path: &str) -> io::Result<OwnedFd> {
+        Root { bound: false, ..self.clone() }.open(path, OFlags::RDONLY | OFlags::DIRECTORY, 0)
     }
 
     /// Makes one folder.

@@ -16,6 +16,14 @@
 //! to `program`, which acts on the cluster by calling its API in process, with `cli` for what all of them share; `beneath`
 //! opens files so that no path leads out of its root.
 //!
+//! # What confinement means, and where it ends
+//! Each command runs in namespaces of its own, without a network, on the files of its node or container and this machine's
+//! programs, read-only. Processes, memory, open files, file sizes, room on the disk and time are limited: by the kernel where
+//! it can for one process, by a warden that looks every 150 ms where it cannot. Nothing outlives its command, and one
+//! command does not see another's processes. When this process is root, commands run as somebody who is nobody outside, and
+//! each user inside is another one; otherwise all users inside are this process's user, and only names tell them apart.
+//! Owners other than that are not kept: `chown` inside fails.
+//!
 //! # What a program that uses this must do
 //! The sandboxes run this code too, so [`inside::main`] is called first in `main` of the program that
 //! [`Builder::program`] names (by default the running one).

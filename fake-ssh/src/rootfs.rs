@@ -4,6 +4,7 @@ pub(crate) mod container;
 pub(crate) mod distribution;
 pub(crate) mod node;
 mod programs;
+pub(crate) mod snapshots;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,11 @@ impl Tree {
         let tree = Tree { root: root.into(), owner };
         tree.own(root)?;
         Ok(tree)
+    }
+
+    /// The same tree, for what belongs to somebody else inside.
+    pub fn of(&self, uid: u32) -> Tree {
+        Tree { root: self.root.clone(), owner: self.owner.map(|owner| owner + uid) }
     }
 
     fn own(&self, path: &Path) -> io::Result<()> {

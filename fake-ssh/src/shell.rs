@@ -152,7 +152,7 @@ impl Run {
         command.arg(format!("{},{},{},{}", limits.processes, limits.memory, limits.files, limits.file_size));
         command.args([if self.tty { "tty" } else { "-" }, &self.cwd]);
         command.args(&self.argv);
-        as_owner(&mut command, owner);
+        as_owner(&mut command, owner.map(|owner| owner + self.uid));
         command
     }
 

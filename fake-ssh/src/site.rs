@@ -186,6 +186,8 @@ impl Site {
 
     /// Brings the files under a node's `/etc/pve` up to the world.
     pub fn refresh(&self, node: &Node) {
+        // What cannot be removed now is tried again after the next command.
+        let _kept = rootfs::container::prune(self);
         let now = rootfs::node::config_files(&self.direct, &node.name);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let before = written.entry(node.name.clone()).or_default();

@@ -46,6 +46,8 @@ pub(crate) enum Shows {
     Task,
     /// The task's log; exit status 0 however it ends.
     TaskAnyway,
+    /// As [`Shows::Task`]; when that ended well, something is done about files.
+    TaskThen(fn(&mut Call, &Map<String, Value>)),
     /// The result, by a function.
     With(fn(&mut Call, &Map<String, Value>, &Value)),
     /// A table of these columns (none: as the result is declared), in any of the output formats.

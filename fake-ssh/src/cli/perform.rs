@@ -193,6 +193,13 @@ fn act(
             }
             None => 0,
         },
+        Shows::TaskThen(then) => {
+            let status = call.show_task(result.as_str().unwrap_or_default());
+            if status == 0 {
+                then(call, given);
+            }
+            status
+        }
         Shows::With(show) => {
             show(call, given, &result);
             0

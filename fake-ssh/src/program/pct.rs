@@ -25,7 +25,7 @@ const PULL: &[(&str, &str)] =
 const MOVE: &[&str] = &["vmid", "volume", "storage", "target-vmid", "target-volume"];
 
 const COMMANDS: &[Command] = &[
-    command("clone", 1, Api("POST /nodes/{node}/lxc/{vmid}/clone"), &["vmid", "newid"], Task),
+    command("clone", 1, Api("POST /nodes/{node}/lxc/{vmid}/clone"), &["vmid", "newid"], Shows::TaskThen(act::cloned)),
     command("create", 1, Api("POST /nodes/{node}/lxc"), &["vmid", "ostemplate"], Task),
     command("destroy", 1, Api("DELETE /nodes/{node}/lxc/{vmid}"), CT, Task),
     command("list", 1, Own(&[], act::list), &[], Nothing),

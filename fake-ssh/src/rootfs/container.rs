@@ -10,7 +10,7 @@ use crate::rootfs::distribution::Distribution;
 use crate::site::Site;
 
 /// What is known about the container of a directory: its birth, and when it was last started.
-const BIRTH: &str = ".fake/birth";
+pub(super) const BIRTH: &str = ".fake/birth";
 const BOOT: &str = ".fake/boot";
 
 /// Tools for accounts that are everywhere, but where the `shadow` package is not (then BusyBox's are).
@@ -33,9 +33,11 @@ pub(crate) fn ensure(site: &Site, vmid: u32) -> io::Result<(Root, String)> {
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
         }
+        super::snapshots::forget(site, vmid)?;
         make(&root, &Distribution::of(&ostype), &name)?;
         std::fs::write(folder.join(BIRTH), &birth)?;
     }
+    super::snapshots::follow(site, vmid, &folder)?;
     let boot = format!("{started:?}");
     if std::fs::read_to_string(folder.join(BOOT)).ok().as_deref() != Some(&boot) {
         root.write("/etc/hostname", &format!("{name}\n"), 0o644)?;
@@ -43,6 +45,21 @@ pub(crate) fn ensure(site: &Site, vmid: u32) -> io::Result<(Root, String)> {
         std::fs::write(folder.join(BOOT), &boot)?;
     }
     Ok((root, name))
+}
+
+/// Removes what belonged to containers that are gone.
+pub(crate) fn prune(site: &Site) -> io::Result<()> {
+    let _one_at_a_time = site.making();
+    for entry in std::fs::read_dir(site.folder())? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("ct")?.split('@').next()?.parse::<u32>().ok());
+        let gone = number.is_some_and(|number| site.direct.world(|world| !world.guests.contains_key(&number)));
+        if gone {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> {

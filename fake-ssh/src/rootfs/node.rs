@@ -75,6 +75,7 @@ www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\nsshd:x:100:65534::/run/ssh
         let (name, uid) = (&user.name, user.uid);
         passwd.push_str(&format!("{name}:x:{uid}:{uid}::/home/{name}:/bin/bash\n"));
         group.push_str(&format!("{name}:x:{uid}:\n"));
+        let tree = tree.of(uid);
         tree.folders(&[&format!("home/{name}/.ssh")])?;
         tree.mode(&format!("home/{name}/.ssh"), 0o700)?;
         tree.file_with(&format!("home/{name}/.ssh/authorized_keys"), &keys, 0o600)?;

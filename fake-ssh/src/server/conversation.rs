@@ -65,7 +65,7 @@ impl Conversation {
                     slow(&self.node).await;
                     self.site.refresh(&self.node);
                     let id = channel.id();
-                    sftp::serve(channel, self.node.root.clone(), &home(&self.user)).await;
+                    sftp::serve(channel, self.node.root.of(self.user.uid), &home(&self.user)).await;
                     let _gone = self.handle.exit_status_request(id, 0).await;
                     let _gone = self.handle.eof(id).await;
                     let _gone = self.handle.close(id).await;

@@ -147,3 +147,22 @@ async fn files_go_in_and_out() {
     assert_eq!(no_folder.err, "failed to create file: /nosuch/x: No such file or directory\n");
     assert_eq!(root.run("pct push 201 f /root/x --user nosuch").await.err, "failed to get uid for: nosuch\n");
 }
+
+#[tokio::test]
+async fn snapshots_and_clones_have_files() {
+    if !confined("containers") {
+        return;
+    }
+    let place = place().await;
+    let root = place.root().await;
+    root.run("pct exec 201 -- sh -c 'echo before > /root/f' && pct snapshot 201 one").await;
+    assert!(place.pve.world(|world| world.guests[&201].snapshots.contains_key("one")));
+    root.run("pct exec 201 -- sh -c 'echo after > /root/f; echo x > /root/new'").await.ok();
+    assert_eq!(root.run("pct exec 201 -- cat /root/f").await.ok(), "after\n");
+    root.run("pct stop 201; pct rollback 201 one; pct start 201").await;
+    assert_eq!(root.run("pct exec 201 -- sh -c 'cat /root/f; ls /root'").await.ok(), "before\nf\n");
+    root.run("pct stop 201; pct clone 201 301 --hostname twin --full && pct start 301").await;
+    assert_eq!(root.run("pct exec 301 -- sh -c 'cat /root/f; hostname'").await.ok(), "before\ntwin\n");
+    root.run("pct delsnapshot 201 one; pct destroy 301 --force").await;
+    assert!(place.pve.world(|world| !world.guests.contains_key(&301) && world.guests[&201].snapshots.is_empty()));
+}

@@ -51,6 +51,21 @@ async fn sudo_makes_root_of_who_may() {
     assert!(ops.run("sudo -n qm list").await.ok().contains("web"));
     assert_eq!(ops.run("sudo -n -- sh -c 'id -u; exit 5'").await.status, Some(5));
     assert_eq!(ops.run("sudo -n pct start 200 && sudo -n pct exec 200 -- id -u").await.ok(), "0\n");
+    ops.run("sudo -n sh -c 'echo mine > /root/secret'").await.ok();
+    if std::fs::metadata("/proc/self").is_ok_and(|status| std::os::unix::fs::MetadataExt::uid(&status) == 0) {
+        // Only root outside can be two different users inside.
+        assert_eq!(ops.run("cat /root/secret").await.status, Some(1));
+        assert_eq!(ops.run("echo x > /etc/new").await.status, Some(1));
+        let channel = ops.0.channel_open_session().await.expect("a channel");
+        channel.request_subsystem(true, "sftp").await.expect("sent");
+        let files = russh_sftp::client::SftpSession::new(channel.into_stream()).await.expect("a session");
+        assert!(files.read("/root/secret").await.is_err());
+        assert!(files.create("/etc/new").await.is_err());
+        assert!(files.create_dir("/etc/folder").await.is_err());
+        files.create("mine").await.expect("a file at home");
+        assert_eq!(ops.run("stat -c %U mine; echo more >> mine; cat mine").await.ok(), "ops\nmore\n");
+        assert!(!files.read("/etc/passwd").await.expect("for all").is_empty());
+    }
     place.ssh.fault("pve1", Fault::NoSudo);
     let refused = ops.run("sudo -n qm list").await;
     assert_eq!((refused.status, refused.err.as_str()), (Some(1), "sudo: a password is required\n"));

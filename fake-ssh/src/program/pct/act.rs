@@ -48,6 +48,16 @@ pub(super) fn list(call: &mut Call, _: &Given) -> Result<i32, Failure> {
     Ok(0)
 }
 
+/// The files of a clone are those of its source.
+pub(super) fn cloned(call: &mut Call, given: &Given) {
+    let number = |name: &str| given.get(name).and_then(|value| text(value).parse::<u32>().ok());
+    if let (Some(vmid), Some(newid)) = (number("vmid"), number("newid"))
+        && let Err(error) = crate::rootfs::snapshots::clone(&call.site, vmid, newid)
+    {
+        call.err(&format!("the files of the clone could not be copied: {error}\n"));
+    }
+}
+
 pub(super) fn restore(call: &mut Call, given: &Given) -> Result<i32, Failure> {
     let mut params = given.clone();
     params.insert("restore".into(), "1".into());
