@@ -56,7 +56,7 @@ pub async fn serve(
         .with_cancellation_token(shutdown.child_token());
     let handler = Handler::new(server);
     let service =
-        StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(LocalSessionManager::default()), config);
+        StreamableHttpService::new(move || Ok(handler.for_session()), Arc::new(LocalSessionManager::default()), config);
     let app =
         Router::new().nest_service(PATH, service).layer(middleware::from_fn_with_state(Arc::new(token), with_token));
     let stopped = async move {

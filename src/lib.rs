@@ -5,6 +5,7 @@
 //! - [`mcp`] speaks MCP; [`mcp::stdio`] and [`http`] carry it; [`call`] is the way in from the shell. All of them come to
 //!   [`server::Server::call`].
 //! - [`tools`] are values in a registry; a tool knows no gate. Whatever one sends goes through `Ctx::api` or `Ctx::ssh`.
+//! - [`tools::confirm`] asks a person before something destructive; [`policy::confirm`] keeps what was asked.
 //! - [`policy`] decides and makes permits; [`pve`] and [`ssh`] do what has one. There is no other way out.
 //! - [`redact`] decides what may be shown of requests, answers and errors.
 

@@ -9,14 +9,16 @@ use pve_catalog::Catalog;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Instance, Settings};
+use crate::config::{ConfirmFallback, Instance, Settings};
 use crate::error::Fault;
 use crate::policy::Policy;
+use crate::policy::confirm::Ledger;
 use crate::pve::{Client, Clock, WallClock};
 use crate::redact;
 use crate::ssh::Ssh;
 use crate::tools::aliases::Aliases;
 use crate::tools::api::index::Index;
+use crate::tools::confirm::Call;
 use crate::tools::context::Caller;
 use crate::tools::nearest::{nearest, question};
 use crate::tools::{Ctx, Registry, Reply, Tool, aliases};
@@ -28,6 +30,7 @@ pub struct Server {
     clusters: Vec<Cluster>,
     registry: Registry,
     index: OnceLock<Index>,
+    ledger: Ledger,
     shutdown: CancellationToken,
 }
 
@@ -79,7 +82,14 @@ impl Server {
         let clusters = made.collect::<Result<Vec<_>, Fault>>()?;
         let policies: Vec<&Policy> = clusters.iter().map(|cluster| &cluster.policy).collect();
         let registry = Registry::all(&settings, &policies).with_aliases(aliases);
-        Ok(Arc::new(Server { settings, clusters, registry, index: OnceLock::new(), shutdown }))
+        Ok(Arc::new(Server {
+            settings,
+            clusters,
+            registry,
+            index: OnceLock::new(),
+            ledger: Ledger::default(),
+            shutdown,
+        }))
     }
 
     /// What it was told.
@@ -105,6 +115,11 @@ impl Server {
     /// The search over methods and tools, made when it is first asked.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::of(self.catalog()))
+    }
+
+    /// The questions that are open.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// All tools.
@@ -138,8 +153,12 @@ impl Server {
     }
 
     async fn run(self: &Arc<Server>, tool: &Tool, args: Map<String, Value>, caller: Caller) -> Result<Reply, Fault> {
-        let (instance, args) = self.instance(args)?;
-        let ctx = Ctx::new(self.clone(), instance, caller);
+        let (instance, mut args) = self.instance(args)?;
+        let plans = self.clusters[instance].policy.access().confirm_fallback == ConfirmFallback::Plan;
+        let confirm = if plans { args.shift_remove("confirm") } else { None };
+        let confirm = confirm.and_then(|value| value.as_str().map(str::to_string));
+        let about = Call { tool: tool.name.into(), arguments: args.clone(), confirm };
+        let ctx = Ctx::new(self.clone(), instance, caller).about_call(about);
         tool.call(&ctx, args).await
     }
 

@@ -16,7 +16,7 @@ const HAND_WRITTEN: [&str; 3] = ["ssh", "workflows", "api"];
 const NOT_BY_DEFAULT: [&str; 5] = ["sdn", "ceph", "notifications", "acme", "mapping"];
 
 /// What counts in a rehearsal: nothing that names another cluster, a credential or a local file.
-const IN_REHEARSAL: [&str; 12] = [
+const IN_REHEARSAL: [&str; 13] = [
     // The tools of a later Proxmox can be looked at; a method that the fake does not know is refused as such.
     "PROXMOX_CATALOG",
     "PROXMOX_TOOLSETS",
@@ -30,6 +30,7 @@ const IN_REHEARSAL: [&str; 12] = [
     "PROXMOX_DEFAULT_NODE",
     "PROXMOX_PROTECTED_VMIDS",
     "PROXMOX_CONFIRM_FALLBACK",
+    "PROXMOX_ELICIT",
 ];
 
 /// What the caller is going to do with the settings.
@@ -188,16 +189,14 @@ fn access(source: &mut Source) -> Access {
         protected_vmids: protected_vmids(source),
         unblock: unblock(source),
         confirm_fallback: confirm_fallback(source),
+        never_ask: !source.flag("PROXMOX_ELICIT", true),
     }
 }
 
 fn confirm_fallback(source: &mut Source) -> ConfirmFallback {
     match source.choice("PROXMOX_CONFIRM_FALLBACK", &["allow", "plan", "deny"]) {
         "deny" => ConfirmFallback::Deny,
-        "plan" => {
-            source.problem("PROXMOX_CONFIRM_FALLBACK", "this version knows allow and deny only");
-            ConfirmFallback::Deny
-        }
+        "plan" => ConfirmFallback::Plan,
         _ => ConfirmFallback::Allow,
     }
 }

@@ -132,14 +132,18 @@ pub struct Access {
     pub unblock: Vec<String>,
     /// `PROXMOX_CONFIRM_FALLBACK`.
     pub confirm_fallback: ConfirmFallback,
+    /// `PROXMOX_ELICIT=false`: nobody is asked, and the fallback decides.
+    pub never_ask: bool,
 }
 
-/// What a destructive call does while nobody can be asked.
+/// What a destructive call does when nobody can be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ConfirmFallback {
     /// It is done.
     #[default]
     Allow,
+    /// It is shown first, and done when the same call comes again with the value that was given out.
+    Plan,
     /// It is refused.
     Deny,
 }

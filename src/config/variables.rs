@@ -97,13 +97,18 @@ pub const VARIABLES: &[Variable] = &[
     works(
         "PROXMOX_CONFIRM_FALLBACK",
         "allow",
-        "What a destructive call does while nobody can be asked: `allow` or `deny` (`plan` is not there yet)",
+        "What a destructive call does when the client cannot be asked: `allow`, `plan` (shown first, done when it comes \
+         again with the `confirm` it was given) or `deny`",
+    ),
+    works(
+        "PROXMOX_ELICIT",
+        "true",
+        "Whether a person is asked before a destructive call, where the client can do that",
     ),
     later("PROXMOX_PROTECTED_TAGS", NotYet, "Guests protected by tag"),
     later("PROXMOX_AUDIT_LOG", NotYet, "File that records writes, SSH commands and refusals"),
     later("PROXMOX_AUDIT_KEY_FILE", NotYet, "Key that makes the audit log's chain an HMAC"),
     later("PROXMOX_CONFIG", NotYet, "File that describes several clusters"),
-    later("PROXMOX_ELICIT", NoEffectYet, "Whether a person is asked before a destructive call"),
     later("PROXMOX_LOCAL_DIR", NoEffectYet, "The only local folder for transfers"),
     later("PROXMOX_MODE", NoEffectYet, "`full` opens writes for the `essentials` tools"),
     later_secret("PROXMOX_MCP_TOKEN", "Bearer token of `--http`"),

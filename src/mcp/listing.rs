@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::model::{self, ToolAnnotations};
+use serde_json::{Value, json};
 
+use crate::config::ConfirmFallback;
 use crate::server::Server;
 use crate::tools::Tool;
 
@@ -11,11 +13,17 @@ use crate::tools::Tool;
 pub fn all(server: &Server) -> Vec<model::Tool> {
     let full = server.settings().offer.full_schemas;
     let instances = server.instance_names();
-    server.registry().offered().map(|tool| one(tool, full, &instances)).collect()
+    let plans = server.policies().iter().any(|policy| policy.access().confirm_fallback == ConfirmFallback::Plan);
+    server.registry().offered().map(|tool| one(tool, full, &instances, plans)).collect()
 }
 
-fn one(tool: &Tool, full: bool, instances: &[String]) -> model::Tool {
-    let input = Arc::new(tool.input_schema(full, instances));
+fn one(tool: &Tool, full: bool, instances: &[String], plans: bool) -> model::Tool {
+    let mut input = tool.input_schema(full, instances);
+    // Any write can be destructive by its arguments.
+    if let Some(Value::Object(properties)) = input.get_mut("properties").filter(|_| plans && !tool.reads) {
+        properties.insert("confirm".into(), json!({"type": "string"}));
+    }
+    let input = Arc::new(input);
     let mut listed = model::Tool::new_with_raw(tool.name, Some(tool.description(full)), input);
     if let Some(title) = tool.title {
         listed = listed.with_title(title);

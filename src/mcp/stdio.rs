@@ -30,9 +30,21 @@ where
     R: tokio::io::AsyncRead + Send + Unpin + 'static,
     W: tokio::io::AsyncWrite + Send + Unpin + 'static,
 {
-    let shutdown = server.shutdown().clone();
+    serve_handler(Handler::new(server), reader, writer).await
+}
+
+/// The same for a handler that shares what it watches with others.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_handler<R, W>(handler: Handler, reader: R, writer: W) -> Result<(), StdioError>
+where
+    R: tokio::io::AsyncRead + Send + Unpin + 'static,
+    W: tokio::io::AsyncWrite + Send + Unpin + 'static,
+{
+    let shutdown = handler.server().shutdown().clone();
     let reader = EndOfInput { inner: reader, shutdown: shutdown.clone() };
-    let service = Handler::new(server).serve((reader, writer)).await;
+    let service = handler.serve((reader, writer)).await;
     let ended = match service {
         Ok(service) => service.waiting().await.map(drop).map_err(|error| StdioError(error.to_string())),
         // A client that leaves before it says hello is no fault.

@@ -1,11 +1,12 @@
 //! The choke point: whether an action may leave this server. Gates, escalation by argument, protected guests, unblocking,
-//! dry run.
+//! dry run, and who has to agree ([`confirm`]).
 //!
 //! [`Policy::admit`] and, for SSH, [`Policy::admit_ssh`] are the only functions that make a [`Permit`], and a permit is the
 //! only thing that `pve::Client::send` and `ssh::Ssh` take. The list of tools asks the same policy
 //! ([`Policy::could_admit`]) what could ever be admitted, so that hidden and refused cannot disagree.
 
 mod call;
+pub mod confirm;
 mod gates;
 mod permit;
 mod protected;
@@ -18,7 +19,7 @@ pub use ssh::{Act, Effect, Guest, GuestTrust, Limits, Place, SshCommand};
 
 use pve_catalog::{Catalog, Gate, Method, Verb};
 
-use crate::config::{Access, ConfirmFallback};
+use crate::config::Access;
 use crate::error::{Code, Fault};
 use crate::redact;
 
@@ -98,19 +99,31 @@ impl Policy {
         }
     }
 
-    /// Decides about one request. `dry_run` is the caller's wish to see it only; it opens nothing.
+    /// Decides about one request of a caller whom nobody can ask. `dry_run` is the caller's wish to see it only; it opens nothing.
     ///
     /// # Errors
     /// A fault that says which variable to set, or why nothing helps.
     pub fn admit(&self, call: ApiCall, dry_run: bool) -> Result<Admission<ApiCall>, Fault> {
-        match self.consider(&call, dry_run)? {
-            true => Ok(Admission::Go(Permit::grant(call))),
-            false => Ok(Admission::Dry(call)),
+        if !self.consider(&call, dry_run)? {
+            return Ok(Admission::Dry(call));
         }
+        if self.judge(&call).destructive {
+            self.alone(&format!("{} {}", call.verb(), call.path()))?;
+        }
+        Ok(Admission::Go(Permit::grant(call)))
+    }
+
+    /// The guests that a request names.
+    pub fn guests(&self, call: &ApiCall) -> Vec<u32> {
+        let mut vmids = protected::named(call);
+        vmids.sort_unstable();
+        vmids.dedup();
+        vmids
     }
 
     /// What [`Policy::admit`] would say, without a permit: whether the request would be sent (true) or only shown. For
-    /// reads that prepare a write: nothing is read for a write that is refused anyway.
+    /// reads that prepare a write: nothing is read for a write that is refused anyway. Whether somebody has to agree is not
+    /// looked at.
     ///
     /// # Errors
     /// As [`Policy::admit`].
@@ -126,13 +139,6 @@ impl Policy {
         redact::refuse_masked(call)?;
         if !call.is_read() && (dry_run || self.access.dry_run) {
             return Ok(false);
-        }
-        if judgement.destructive && self.access.confirm_fallback == ConfirmFallback::Deny {
-            return Err(Fault::new(
-                Code::ConfirmationRequired,
-                format!("{} {} is destructive and nobody can be asked", call.verb(), call.path()),
-            )
-            .hint("PROXMOX_CONFIRM_FALLBACK=deny refuses it; a person can do it in the web interface or set `allow`"));
         }
         Ok(true)
     }

@@ -29,7 +29,8 @@ pub fn touches(call: &ApiCall, protected: &[u32]) -> Option<String> {
     acts_on_all(call, protected)
 }
 
-fn named(call: &ApiCall) -> Vec<u32> {
+/// The guests that a request names, as often as it does.
+pub fn named(call: &ApiCall) -> Vec<u32> {
     let replication = call.path().contains("/replication");
     let mut vmids = Vec::new();
     for (name, value) in call.all_values().chain(call.params()) {

@@ -6,7 +6,7 @@ use pve_catalog::{Gate, Verb};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use super::{Admission, Permit, Policy};
-use crate::config::{ConfirmFallback, KeyFingerprint, SshAddress, is_node_name};
+use crate::config::{KeyFingerprint, SshAddress, is_node_name};
 use crate::error::{Code, Fault};
 use crate::ssh::quote;
 
@@ -359,6 +359,20 @@ fn check_path(path: &str, place: &Place) -> Result<(), Fault> {
     Ok(())
 }
 
+impl SshCommand {
+    /// The guests that it names. What a shell or a script does is not seen.
+    pub fn guests(&self) -> Vec<u32> {
+        let named = match &self.act {
+            Act::Run(argv) => named_by(argv),
+            _ => Vec::new(),
+        };
+        let mut vmids: Vec<u32> = self.touches.iter().copied().chain(named).collect();
+        vmids.sort_unstable();
+        vmids.dedup();
+        vmids
+    }
+}
+
 /// Programs of a node that name the guest they act on.
 const ACT_ON_GUESTS: [&str; 5] = ["pct", "qm", "vzdump", "qmrestore", "lxc-attach"];
 
@@ -368,6 +382,17 @@ impl Policy {
     /// # Errors
     /// A fault that says which variable to set, or why nothing helps.
     pub fn admit_ssh(&self, command: SshCommand, dry_run: bool) -> Result<Admission<SshCommand>, Fault> {
+        if !self.consider_ssh(&command, dry_run)? {
+            return Ok(Admission::Dry(command));
+        }
+        if command.effect == Effect::Destroys {
+            self.alone(&format!("{} on {}", command.name, command.place))?;
+        }
+        Ok(Admission::Go(Permit::grant(command)))
+    }
+
+    /// Whether the action would be done (true) or only shown. Whether somebody has to agree is not looked at.
+    pub(super) fn consider_ssh(&self, command: &SshCommand, dry_run: bool) -> Result<bool, Fault> {
         let gate = command.gate();
         let reads = command.effect == Effect::Reads;
         let verb = if reads { Verb::Get } else { Verb::Post };
@@ -378,30 +403,18 @@ impl Policy {
                 .hint(format!("a person can open it by starting the server with {needed}"))
                 .detail("gate", gate.word()));
         }
-        if let Some(vmid) = self.protected_among(&command).filter(|_| !reads) {
+        if let Some(vmid) = self.protected_among(command).filter(|_| !reads) {
             return Err(Fault::new(Code::ProtectedGuest, format!("{what} is refused: guest {vmid} is protected"))
                 .hint("PROXMOX_PROTECTED_VMIDS lists the guests that are not to be changed; a person can change it"));
         }
         let would_write = !reads || command.prepares_a_write;
-        if dry_run || (self.access.dry_run && would_write) {
-            return Ok(Admission::Dry(command));
-        }
-        if command.effect == Effect::Destroys && self.access.confirm_fallback == ConfirmFallback::Deny {
-            let message = format!("{what} cannot be taken back and nobody can be asked");
-            return Err(Fault::new(Code::ConfirmationRequired, message)
-                .hint("PROXMOX_CONFIRM_FALLBACK=deny refuses it; a person can do it on the node or set `allow`"));
-        }
-        Ok(Admission::Go(Permit::grant(command)))
+        Ok(!(dry_run || (self.access.dry_run && would_write)))
     }
 
     /// A protected guest that the command names. What a shell or a script does is not seen.
     fn protected_among(&self, command: &SshCommand) -> Option<u32> {
         let protected = |vmid: &u32| self.access.protected_vmids.contains(vmid);
-        let named = match &command.act {
-            Act::Run(argv) => named_by(argv),
-            _ => Vec::new(),
-        };
-        command.touches.iter().copied().chain(named).find(protected)
+        command.guests().into_iter().find(protected)
     }
 }
 

@@ -61,7 +61,7 @@ impl Client {
     }
 
     /// The clock it goes by.
-    pub(super) fn clock(&self) -> &dyn Clock {
+    pub fn clock(&self) -> &dyn Clock {
         self.clock.as_ref()
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +13,7 @@ use crate::policy::{Admission, ApiCall};
 use crate::pve::Answer;
 use crate::server::{Cluster, Server};
 use crate::tools::arguments::node;
+use crate::tools::confirm::{Asking, Call};
 use crate::tools::unsupported;
 
 /// One call's surroundings.
@@ -20,6 +22,7 @@ pub struct Ctx {
     server: Arc<Server>,
     instance: usize,
     caller: Caller,
+    about: Arc<Call>,
     /// The last `done` that was told, as the bits of a number: several tasks of one call begin at nothing each.
     told: Arc<AtomicU64>,
 }
@@ -31,6 +34,10 @@ pub struct Caller {
     pub progress: Option<UnboundedSender<Step>>,
     /// The caller does not want the answer any more.
     pub cancel: CancellationToken,
+    /// How a person behind the caller can be asked.
+    pub asking: Asking,
+    /// Hears that the call begins to wait for a task of Proxmox.
+    pub waits: Option<Arc<Notify>>,
 }
 
 /// One notice of progress. `done` only grows.
@@ -65,7 +72,22 @@ pub enum Performed<T> {
 impl Ctx {
     /// The surroundings of a call to one cluster of a server.
     pub fn new(server: Arc<Server>, instance: usize, caller: Caller) -> Ctx {
-        Ctx { server, instance, caller, told: Arc::default() }
+        Ctx { server, instance, caller, about: Arc::default(), told: Arc::default() }
+    }
+
+    /// The same for the call of a tool: what a confirmation is bound to.
+    pub fn about_call(self, call: Call) -> Ctx {
+        Ctx { about: Arc::new(call), ..self }
+    }
+
+    /// The call that this is about.
+    pub(super) fn about(&self) -> &Call {
+        &self.about
+    }
+
+    /// Who asked.
+    pub(super) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// The whole server.
@@ -90,7 +112,7 @@ impl Ctx {
     pub async fn api(&self, call: ApiCall, dry_run: bool) -> Result<Outcome, Fault> {
         let cluster = self.cluster();
         let (verb, path) = (call.verb(), call.path().to_string());
-        let outcome = match cluster.policy.admit(call, dry_run)? {
+        let outcome = match self.admit(call, dry_run).await? {
             Admission::Dry(call) => Ok(Outcome::Dry(call)),
             Admission::Go(permit) => tokio::select! {
                 biased;

@@ -7,6 +7,7 @@ pub mod advice;
 pub mod aliases;
 pub mod api;
 pub mod arguments;
+pub mod confirm;
 pub mod context;
 pub mod generated;
 mod guest_config;
@@ -17,6 +18,7 @@ pub mod parameter;
 pub mod perform;
 pub mod registry;
 pub mod result;
+mod ssh;
 pub mod text;
 pub mod unsupported;
 pub mod workflows;
@@ -92,9 +94,10 @@ pub fn by_hand() -> Vec<Tool> {
         api::read::tool(),
         api::write::tool(),
         api::info::tool(),
-        // essentials, ssh: to come, one file and one line per tool
+        // essentials: to come, one file and one line per tool
     ];
     tools.extend(workflows::all());
+    tools.extend(ssh::all());
     tools
 }
 

@@ -79,7 +79,7 @@ impl Ctx {
     ) -> Result<Performed<T>, Fault> {
         redact::refuse_masked_command(&command)?;
         let cluster = self.cluster();
-        let permit = match cluster.policy.admit_ssh(command, dry_run)? {
+        let permit = match self.admit_ssh(command, dry_run).await? {
             Admission::Dry(command) => return Ok(Performed::Dry(cluster.ssh.shown(&command))),
             Admission::Go(permit) => permit,
         };

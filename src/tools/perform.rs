@@ -73,6 +73,9 @@ impl Ctx {
         if options.wait == Some(false) {
             return Ok(json!({"status": "still_running", "hint": "not awaited, as asked"}));
         }
+        if let Some(waits) = &self.caller().waits {
+            waits.notify_one();
+        }
         let cluster = self.cluster();
         let limit = options.wait_seconds.map_or(cluster.task_wait, Duration::from_secs);
         let waiting =

@@ -7,6 +7,8 @@ use pvemcp::config::variables::{State, VARIABLES};
 use pvemcp::config::{Access, Offer, Purpose, Settings, all_toolsets};
 use pvemcp::error::Code;
 use pvemcp::mcp::Handler;
+use pvemcp::mcp::prompts::GUIDES;
+use pvemcp::mcp::resources::{LISTINGS, TEMPLATES};
 use pvemcp::policy::Policy;
 use pvemcp::tools::Tool;
 
@@ -127,6 +129,28 @@ fn context() -> String {
     table
 }
 
+fn resources() -> String {
+    let mut table = String::from("| Resource | What it holds | Changes are told |\n|---|---|---|\n");
+    for listing in LISTINGS {
+        let told = if listing.watched { "yes" } else { "no" };
+        table += &format!("| `proxmox://<instance>/{}` | {} | {told} |\n", listing.name, listing.summary);
+    }
+    for (uri, name, summary) in TEMPLATES {
+        let told = if name == "guest" { "yes" } else { "no" };
+        table += &format!("| `{}` | {summary} | {told} |\n", uri.replace('{', "<").replace('}', ">"));
+    }
+    table
+}
+
+fn prompts() -> String {
+    let mut table = String::from("| Prompt | What it is for | Arguments |\n|---|---|---|\n");
+    for guide in &GUIDES {
+        let arguments: Vec<String> = guide.arguments.iter().map(|(name, ..)| format!("`{name}`")).collect();
+        table += &format!("| `{}` | {} | {} |\n", guide.name, guide.summary, arguments.join(", "));
+    }
+    table
+}
+
 #[test]
 fn the_tables_are_up_to_date() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
@@ -138,6 +162,8 @@ fn the_tables_are_up_to_date() {
         ("workflows", workflows()),
         ("codes", codes()),
         ("context", context()),
+        ("resources", resources()),
+        ("prompts", prompts()),
     ];
     let stale: Vec<&str> = blocks
         .iter()
