@@ -4,6 +4,7 @@
 //! and a container's package manager, service manager and account tools.
 
 mod accounts;
+mod owners;
 mod packages;
 mod services;
 mod sshd;
@@ -35,7 +36,8 @@ pub fn main() -> Option<ExitCode> {
     let tool = packages::run(&name, args)
         .or_else(|| services::run(&name, args))
         .or_else(|| accounts::run(&name, args))
-        .or_else(|| sshd::run(&name, args));
+        .or_else(|| sshd::run(&name, args))
+        .or_else(|| owners::run(&name, args));
     tool.map(ExitCode::from)
 }
 

@@ -22,7 +22,7 @@
 //! it can for one process, by a warden that looks every 150 ms where it cannot. Nothing outlives its command, and one
 //! command does not see another's processes. When this process is root, commands run as somebody who is nobody outside, and
 //! each user inside is another one; otherwise all users inside are this process's user, and only names tell them apart.
-//! Owners other than that are not kept: `chown` inside fails.
+//! Files show no other owner than that: `chown` and `chgrp` inside check names and write down who was meant.
 //!
 //! # What a program that uses this must do
 //! The sandboxes run this code too, so [`inside::main`] is called first in `main` of the program that

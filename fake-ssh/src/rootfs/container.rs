@@ -68,7 +68,7 @@ fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> 
     distribution.files(&tree)?;
     tree.stubs("bin", distribution.stubs())?;
     tree.stubs("sbin", &["sshd"])?;
-    tree.stubs("bin", &["passwd"])?;
+    tree.stubs("bin", &["passwd", "chown", "chgrp"])?;
     let accounts = if distribution.busybox() { &ACCOUNTS[5..] } else { ACCOUNTS };
     tree.stubs("sbin", accounts)?;
     if distribution.busybox() {

@@ -19,6 +19,7 @@ VERSION=\"13 (trixie)\"\nVERSION_CODENAME=trixie\nID=debian\n";
 pub(crate) fn make(node: &Node, users: &[User], direct: &Direct, program: &Path) -> io::Result<()> {
     let tree = Tree::begin(node.root.folder(), node.root.owner())?;
     tree.skeleton()?;
+    tree.stubs("bin", &["chown", "chgrp"])?;
     tree.programs(BASE)?;
     tree.stubs("bin", EVERYBODYS)?;
     tree.stubs("sbin", &NAMES.iter().copied().filter(|name| !EVERYBODYS.contains(name)).collect::<Vec<_>>())?;
