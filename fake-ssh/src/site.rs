@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fake_pve::Direct;
@@ -17,6 +18,18 @@ use crate::{Error, Fault, Limits, User, rootfs};
 /// How many calls are remembered.
 const REMEMBERED: usize = 10_000;
 
+/// How many sandboxes programs may have started at a time.
+const MOST_STARTED: usize = 64;
+
+/// One of them.
+pub(crate) struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Everything that the servers of a cluster share.
 pub(crate) struct Site {
     pub direct: Direct,
@@ -31,6 +44,7 @@ pub(crate) struct Site {
     folder: Folder,
     calls: Mutex<VecDeque<Vec<String>>>,
     commands: Mutex<VecDeque<(String, String)>>,
+    started: AtomicUsize,
     making: Mutex<()>,
     /// The configuration files as last written, by node.
     written: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
@@ -115,7 +129,7 @@ impl Site {
             nodes.insert(name, std::sync::Arc::new(node));
         }
         let warden = Warden::start();
-        let (calls, commands, making, written) = Default::default();
+        let (calls, commands, started, making, written) = Default::default();
         Ok(Site {
             direct,
             users,
@@ -128,6 +142,7 @@ impl Site {
             folder,
             calls,
             commands,
+            started,
             making,
             written,
         })
@@ -177,6 +192,13 @@ impl Site {
 
     pub fn calls(&self) -> Vec<Vec<String>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Room for one more sandbox that a program starts, until this goes: limits inside one do not bind those it asks for.
+    pub fn place(&self) -> Option<Place<'_>> {
+        let before = self.started.fetch_add(1, Ordering::AcqRel);
+        let place = Place(&self.started);
+        (before < MOST_STARTED).then_some(place)
     }
 
     /// One root directory is made at a time.

@@ -17,6 +17,10 @@ use crate::shell::{self, Run};
 
 /// Runs a command for the caller; it ends when the caller goes. The exit status.
 pub(super) fn run_here(call: &Call, run: &Run) -> i32 {
+    let Some(_place) = call.site.place() else {
+        let _gone = (&call.stderr).write_all(b"fork: Resource temporarily unavailable\n");
+        return 1;
+    };
     let ended = if run.tty { behind_terminal(call, run) } else { on_streams(call, run) };
     // What can go wrong is this machine's: no descriptors, no process.
     ended.unwrap_or(1)

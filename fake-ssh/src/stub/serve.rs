@@ -6,14 +6,21 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use tokio::net::UnixListener;
+use tokio::sync::Semaphore;
 
 use super::{LONGEST, Question};
 use crate::User;
 use crate::program::{self, Call};
 use crate::site::{Node, Site, random_word};
+
+/// How many questions of one sandbox are answered at a time.
+const AT_ONCE: usize = 32;
+/// How long somebody who connects may take to ask.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One sandbox's socket; it goes when this goes.
 pub(crate) struct Desk {
@@ -36,10 +43,15 @@ impl Desk {
         let listener = UnixListener::bind(&socket)?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
         let task = tokio::spawn(async move {
+            let places = Arc::new(Semaphore::new(AT_ONCE));
             while let Ok((stream, _)) = listener.accept().await {
                 let Ok(stream) = stream.into_std() else { continue };
+                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
                 let (site, node, user) = (Arc::clone(&site), Arc::clone(&node), user.clone());
-                drop(tokio::task::spawn_blocking(move || answer(stream, &site, &node, &user)));
+                drop(tokio::task::spawn_blocking(move || {
+                    answer(stream, &site, &node, &user);
+                    drop(place);
+                }));
             }
         });
         Ok(Desk { socket, task })
@@ -60,7 +72,9 @@ fn answer(mut stream: UnixStream, site: &Arc<Site>, node: &Arc<Node>, user: &Use
     if !allowed || stream.set_nonblocking(false).is_err() {
         return;
     }
+    let _asked_in_time = stream.set_read_timeout(Some(PATIENCE));
     let Ok((question, streams)) = receive(&mut stream) else { return };
+    let _waits = stream.set_read_timeout(None);
     let [stdin, stdout, stderr] = streams;
     let Ok(socket) = stream.try_clone() else { return };
     site.remember(question.argv.clone());

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fake_pve::{FakePve, Scenario};
 use fake_ssh::{Builder, FakeSsh};
@@ -15,11 +16,15 @@ pub fn program() -> PathBuf {
     env!("CARGO_BIN_EXE_fake-ssh").into()
 }
 
+/// How many tests were skipped.
+static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether commands can be confined here. A test that needs it and cannot have it says so, and fails where CI=true.
 pub fn confined(test: &str) -> bool {
     let there = ["/usr/bin/bwrap", "/bin/bwrap"].iter().any(|path| std::path::Path::new(path).exists());
     if !there {
-        let _told = writeln!(std::io::stdout(), "skipped: {test} needs bubblewrap");
+        let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+        let _told = writeln!(std::io::stdout(), "skipped ({count} so far): {test} needs bubblewrap");
         #[expect(clippy::disallowed_methods, reason = "whether a skip is a failure stands in the environment")]
         let ci = std::env::var("CI");
         assert_ne!(ci.as_deref(), Ok("true"), "bubblewrap must be installed where CI=true");

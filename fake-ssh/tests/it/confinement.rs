@@ -148,6 +148,27 @@ async fn too_much_of_anything_ends() {
 }
 
 #[tokio::test]
+async fn sandboxes_asked_for_are_counted_too() {
+    if !confined("sandboxes from sandboxes") {
+        return;
+    }
+    let place = small(Limits { time: Duration::from_secs(5), ..Limits::default() }).await;
+    let root = place.root().await;
+    root.run("printf 'sudo -n sh bomb & sudo -n sh bomb & wait' > bomb").await.ok();
+    let bomb = root.run("timeout 3 sh bomb").await;
+    assert!(bomb.err.contains("Resource temporarily unavailable"), "{}", bomb.err.len());
+    let flood = "for i in $(seq 200); do perl -MIO::Socket::UNIX -e \
+'$s = IO::Socket::UNIX->new(Peer => \"/.fake/socket\"); sleep 3' & done; wait";
+    root.run(flood).await;
+    for _ in 0..100 {
+        if root.run("pct exec 201 -- true").await.status == Some(0) {
+            break;
+        }
+    }
+    works(&root).await;
+}
+
+#[tokio::test]
 async fn copies_do_not_leave_their_roots() {
     if !confined("pct push and pull") {
         return;

@@ -5,7 +5,7 @@ use crate::inside::state::{self, err, has, out};
 
 pub(super) fn systemctl(args: &[String]) -> u8 {
     let (options, words) = words(args);
-    let Some((verb, rest)) = words.split_first() else { return list_units(&[]) };
+    let Some((verb, rest)) = words.split_first() else { return list_units(&options) };
     let units: Vec<String> = rest.iter().map(|name| unit(name)).collect();
     match *verb {
         "is-active" => {
@@ -179,13 +179,15 @@ pub(super) fn show(options: &[&str], units: &[String]) -> u8 {
 
 pub(super) fn list_units(options: &[&str]) -> u8 {
     let plain = options.contains(&"--no-legend");
+    // Nothing ever fails here.
+    let none = options.iter().any(|option| ["--failed", "--state=failed"].contains(option));
     if !plain {
         out("  UNIT                LOAD   ACTIVE   SUB     DESCRIPTION\n");
     }
     let mut count = 0;
     for (service, _) in state::read("services") {
         let active = has("active", &service);
-        if !active && !options.contains(&"--all") && !options.contains(&"-a") {
+        if none || !active && !options.contains(&"--all") && !options.contains(&"-a") {
             continue;
         }
         count += 1;
@@ -204,13 +206,15 @@ pub(super) fn list_units(options: &[&str]) -> u8 {
 
 pub(super) fn journalctl(args: &[String]) -> u8 {
     let mut wanted: Vec<String> = Vec::new();
-    let mut most = usize::MAX;
+    let (mut most, mut form) = (usize::MAX, "short");
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "-u" | "--unit" => wanted.extend(args.next().map(|name| unit(name))),
             "-n" | "--lines" => most = args.next().and_then(|count| count.parse().ok()).unwrap_or(most),
+            "-o" | "--output" => form = args.next().map_or(form, String::as_str),
             other => {
+                form = other.strip_prefix("--output=").or(other.strip_prefix("-o")).unwrap_or(form);
                 if let Some(name) = other.strip_prefix("--unit=") {
                     wanted.push(unit(name));
                 }
@@ -224,14 +228,27 @@ pub(super) fn journalctl(args: &[String]) -> u8 {
         .into_iter()
         .filter(|(_, rest)| wanted.is_empty() || wanted.iter().any(|unit| rest.split(' ').next() == Some(unit)))
         .collect();
-    if lines.is_empty() {
+    if lines.is_empty() && form != "json" {
         out("-- No entries --\n");
     }
     let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
     for (at, rest) in &lines[lines.len().saturating_sub(most)..] {
         let when = at.parse().ok().and_then(|at| jiff::Timestamp::from_second(at).ok());
-        let when = when.map(|at| at.strftime("%b %d %H:%M:%S").to_string()).unwrap_or_default();
+        let pattern = if form.starts_with("short-iso") { "%Y-%m-%dT%H:%M:%S+0000" } else { "%b %d %H:%M:%S" };
+        let when = when.map(|at| at.strftime(pattern).to_string()).unwrap_or_default();
         let (unit, text) = rest.split_once(' ').unwrap_or((rest, ""));
+        if form == "json" {
+            let line = serde_json::json!({
+                "MESSAGE": text, "PRIORITY": "6", "_SYSTEMD_UNIT": format!("{unit}.service"),
+                "__REALTIME_TIMESTAMP": format!("{at}000000"),
+            });
+            out(&format!("{line}\n"));
+            continue;
+        }
+        if form == "cat" {
+            out(&format!("{text}\n"));
+            continue;
+        }
         out(&format!("{when} {} {unit}[1]: {text}\n", host.trim()));
     }
     0
