@@ -1,6 +1,6 @@
 //! The hidden side of the program: what it is when it runs inside a sandbox, under another name.
 //!
-//! Mounted into every sandbox, it is the launcher that sets limits, the stub behind `qm` and `pct` (see [`crate::stub`]),
+//! Mounted into every sandbox, it is the launcher that sets limits, the stub behind `qm` and `pct`,
 //! and a container's package manager, service manager and account tools.
 
 mod accounts;

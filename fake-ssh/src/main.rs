@@ -74,7 +74,11 @@ async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     }
     let ssh = nodes.start().await?;
     show(&pve, &ssh)?;
-    tokio::signal::ctrl_c().await?;
+    let mut told = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = told.recv() => {}
+    }
     Ok(())
 }
 
