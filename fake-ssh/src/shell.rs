@@ -126,7 +126,7 @@ impl Run {
         let id = self.uid.to_string();
         command.args(["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]);
         // No namespaces of one's own inside: with them come mounts, and memory that nobody counts.
-        command.args(["--disable-userns", "--unshare-cgroup-try", "--die-with-parent", "--clearenv"]);
+        command.args(["--disable-userns", "--unshare-cgroup-try", "--die-with-parent", "--as-pid-1", "--clearenv"]);
         command.args(["--uid", &id, "--gid", &id, "--hostname", &self.hostname]);
         for (name, value) in &self.env {
             command.args(["--setenv", name, value]);

@@ -17,6 +17,8 @@ use crate::inside::SOCKET;
 
 /// Where the socket is in a sandbox.
 const PLACE: &str = "/.fake/socket";
+/// Asked by a launcher: its command died by this signal.
+pub(crate) const DIED: &str = "__fake-ssh-died";
 /// Longest question.
 const LONGEST: usize = 4 << 20;
 

@@ -139,7 +139,7 @@ impl Conversation {
         let ended = match Desk::open(Arc::clone(&self.site), Arc::clone(&self.node), self.user.clone()) {
             Ok(desk) => {
                 run.socket = Some(desk.socket().into());
-                self.start(read, &write, &run, wanted).await
+                self.start(read, &write, &run, wanted, &desk).await
             }
             Err(error) => Err(error),
         };
@@ -166,6 +166,7 @@ impl Conversation {
         write: &Writer,
         run: &Run,
         wanted: Option<Wanted>,
+        desk: &Desk,
     ) -> std::io::Result<End> {
         let mut command = Command::from(self.site.command(run));
         command.kill_on_drop(true);
@@ -192,12 +193,11 @@ impl Conversation {
         }
         let pid = child.id().unwrap_or(0);
         let _watch = self.site.watch(pid, run);
-        let mut asked = None;
-        let status = listen(read, input, &mut child, pid, terminal.as_ref(), &mut asked).await?;
+        let status = listen(read, input, &mut child, pid, terminal.as_ref()).await?;
         for output in outputs {
             drop(output.await);
         }
-        Ok(End::of(status, asked))
+        Ok(End::of(status, desk.died()))
     }
 
     fn clone_out<R: AsyncRead + Unpin + Send + 'static>(

@@ -60,7 +60,6 @@ pub(super) async fn listen(
     child: &mut Child,
     pid: u32,
     terminal: Option<&Terminal>,
-    asked: &mut Option<Sig>,
 ) -> std::io::Result<std::process::ExitStatus> {
     let mut input = Some(input);
     loop {
@@ -72,7 +71,6 @@ pub(super) async fn listen(
                 Some(ChannelMsg::Signal { signal }) => {
                     if let Some(known) = known(&signal) {
                         crate::shell::signal(pid, known);
-                        *asked = Some(signal);
                     }
                 }
                 Some(ChannelMsg::WindowChange { col_width, row_height, .. }) => {
@@ -95,16 +93,34 @@ pub(super) enum End {
 }
 
 impl End {
-    /// Inside the sandbox a death by signal becomes 128 and its number; it is told as such when that signal was asked for.
-    pub fn of(status: std::process::ExitStatus, asked: Option<Sig>) -> End {
+    /// Inside a sandbox a death by signal becomes 128 and its number; that it was one is told apart.
+    pub fn of(status: std::process::ExitStatus, died: Option<i32>) -> End {
         use std::os::unix::process::ExitStatusExt as _;
-        let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(9));
-        match asked {
-            Some(signal) if known(&signal).is_some_and(|known| code == 128 + known.as_raw()) => End::Signal(signal),
-            _ if status.code().is_none() => End::Signal(Sig::KILL),
-            _ => End::Status(code.cast_unsigned()),
+        match (status.code(), died) {
+            (Some(code), Some(signal)) if code == 128 + signal => End::Signal(named(signal)),
+            (Some(code), _) => End::Status(code.cast_unsigned()),
+            (None, _) => End::Signal(named(status.signal().unwrap_or(9))),
         }
     }
+}
+
+/// A signal by its number.
+fn named(number: i32) -> Sig {
+    let all = [
+        Sig::ABRT,
+        Sig::ALRM,
+        Sig::FPE,
+        Sig::HUP,
+        Sig::ILL,
+        Sig::INT,
+        Sig::PIPE,
+        Sig::QUIT,
+        Sig::SEGV,
+        Sig::TERM,
+        Sig::USR1,
+        Sig::Custom("USR2".into()),
+    ];
+    all.into_iter().find(|signal| known(signal).is_some_and(|known| known.as_raw() == number)).unwrap_or(Sig::KILL)
 }
 
 pub(super) fn known(signal: &Sig) -> Option<Signal> {

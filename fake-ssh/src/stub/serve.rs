@@ -6,13 +6,14 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use tokio::net::UnixListener;
 use tokio::sync::Semaphore;
 
-use super::{LONGEST, Question};
+use super::{DIED, LONGEST, Question};
 use crate::User;
 use crate::program::{self, Call};
 use crate::site::{Node, Site, random_word};
@@ -25,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// One sandbox's socket; it goes when this goes.
 pub(crate) struct Desk {
     socket: PathBuf,
+    /// The signal that the sandbox's command died by; 0 where it did not.
+    died: Arc<AtomicI32>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -42,19 +45,27 @@ impl Desk {
         let socket = site.folder().join(format!("s{}", random_word(16)));
         let listener = UnixListener::bind(&socket)?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o666))?;
+        let died = Arc::new(AtomicI32::new(0));
+        let told = Arc::clone(&died);
         let task = tokio::spawn(async move {
             let places = Arc::new(Semaphore::new(AT_ONCE));
             while let Ok((stream, _)) = listener.accept().await {
                 let Ok(stream) = stream.into_std() else { continue };
                 let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
                 let (site, node, user) = (Arc::clone(&site), Arc::clone(&node), user.clone());
+                let told = Arc::clone(&told);
                 drop(tokio::task::spawn_blocking(move || {
-                    answer(stream, &site, &node, &user);
+                    answer(stream, &site, &node, &user, &told);
                     drop(place);
                 }));
             }
         });
-        Ok(Desk { socket, task })
+        Ok(Desk { socket, died, task })
+    }
+
+    /// The signal that the sandbox's command died by.
+    pub fn died(&self) -> Option<i32> {
+        Some(self.died.load(Ordering::Acquire)).filter(|signal| *signal > 0)
     }
 
     /// Where it is, outside.
@@ -64,7 +75,7 @@ impl Desk {
 }
 
 /// Answers one question. A stub that goes away hears nothing, and needs nothing.
-fn answer(mut stream: UnixStream, site: &Arc<Site>, node: &Arc<Node>, user: &User) {
+fn answer(mut stream: UnixStream, site: &Arc<Site>, node: &Arc<Node>, user: &User, died: &AtomicI32) {
     let allowed = site.owner.is_none_or(|owner| {
         let mine = owner + user.uid;
         rustix::net::sockopt::socket_peercred(&stream).is_ok_and(|peer| peer.uid.as_raw() == mine)
@@ -75,6 +86,12 @@ fn answer(mut stream: UnixStream, site: &Arc<Site>, node: &Arc<Node>, user: &Use
     let _asked_in_time = stream.set_read_timeout(Some(PATIENCE));
     let Ok((question, streams)) = receive(&mut stream) else { return };
     let _waits = stream.set_read_timeout(None);
+    if question.argv.first().is_some_and(|name| name == DIED) {
+        let signal = question.argv.get(1).and_then(|signal| signal.parse().ok());
+        died.store(signal.unwrap_or(0), Ordering::Release);
+        let _gone = stream.write_all(&0_i32.to_be_bytes());
+        return;
+    }
     let [stdin, stdout, stderr] = streams;
     let Ok(socket) = stream.try_clone() else { return };
     site.remember(question.argv.clone());

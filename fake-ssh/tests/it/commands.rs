@@ -39,6 +39,9 @@ async fn a_signal_reaches_the_command_and_all_it_started() {
     while !matches!(channel.wait().await, Some(ChannelMsg::Data { .. })) {}
     channel.signal(Sig::KILL).await.expect("sent");
     assert_eq!(hear(channel).await.signal.as_deref(), Some("KILL"));
+    assert_eq!(root.run("kill -9 $$").await.signal.as_deref(), Some("KILL"));
+    assert_eq!(root.run("exit 137").await.status, Some(137), "a status that only looks like one");
+    assert_eq!(root.run("pct start 200; pct exec 200 -- sh -c 'kill -TERM $$'").await.status, Some(143));
 }
 
 #[tokio::test]
