@@ -3,6 +3,7 @@
 //! A behaviour describes a task with [`NewTask`]; [`Workers`] keeps its closures beside the world. Nothing runs in the
 //! background: whoever takes the lock first lets [`Workers::settle`] finish what is due at that moment, in order.
 
+pub(crate) mod due;
 mod fate;
 mod rounds;
 

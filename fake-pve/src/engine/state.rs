@@ -6,7 +6,7 @@ use super::kept::Kept;
 use crate::clock::Clock;
 use crate::fault::{At, Blow, Faults};
 use crate::journal::Journal;
-use crate::work::Workers;
+use crate::work::{Workers, due};
 use crate::world::World;
 
 /// Everything that one lock guards.
@@ -74,7 +74,7 @@ impl State {
         }
         workers.settle(world, clock.now_ms());
         world.tell_statistics(clock.now_ms().div_euclid(1000));
-        let until_ms = next_ms(world);
+        let until_ms = due::next_ms(world);
         self.rests = Some((self.world.revision, until_ms));
     }
 
@@ -82,15 +82,4 @@ impl State {
     pub fn strike(&mut self, at: At<'_>) -> Vec<Blow> {
         if self.faults.is_empty() { Vec::new() } else { self.faults.strike(&mut self.world, at) }
     }
-}
-
-/// When something is due next: at once while a task runs, since it goes on with every moment.
-fn next_ms(world: &World) -> i64 {
-    if world.tasks.iter().any(|task| task.running()) {
-        return i64::MIN;
-    }
-    let statistics = &world.statistics;
-    let told_ms = (statistics.lag > 0).then(|| (statistics.at + i64::from(statistics.lag)) * 1000);
-    let due_ms = [told_ms, world.ha.next_round_ms];
-    due_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
 }
