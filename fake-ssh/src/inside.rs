@@ -4,6 +4,7 @@
 //! and a container's package manager, service manager and account tools.
 
 mod accounts;
+mod network;
 mod owners;
 mod packages;
 mod services;
@@ -42,7 +43,8 @@ pub fn main() -> Option<ExitCode> {
         .or_else(|| services::run(&name, args))
         .or_else(|| accounts::run(&name, args))
         .or_else(|| sshd::run(&name, args))
-        .or_else(|| owners::run(&name, args));
+        .or_else(|| owners::run(&name, args))
+        .or_else(|| network::run(&name, args));
     tool.map(ExitCode::from)
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn ensure(site: &Site, vmid: u32) -> io::Result<(Root, String)> {
     let boot = format!("{started:?}");
     if std::fs::read_to_string(folder.join(BOOT)).ok().as_deref() != Some(&boot) {
         root.write("/etc/hostname", &format!("{name}\n"), 0o644)?;
+        root.write("/var/lib/fake/net", &network(site, vmid), 0o644)?;
         started_anew(&root)?;
         std::fs::write(folder.join(BOOT), &boot)?;
     }
@@ -67,8 +68,11 @@ fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> 
     tree.skeleton()?;
     distribution.files(&tree)?;
     tree.stubs("bin", distribution.stubs())?;
-    tree.stubs("sbin", &["sshd"])?;
-    tree.stubs("bin", &["passwd", "chown", "chgrp"])?;
+    tree.stubs("sbin", &["sshd", "ip"])?;
+    tree.stubs("bin", &["passwd", "chown", "chgrp", "netstat", "ip"])?;
+    if !distribution.busybox() {
+        tree.stubs("bin", &["ss"])?;
+    }
     let accounts = if distribution.busybox() { &ACCOUNTS[5..] } else { ACCOUNTS };
     tree.stubs("sbin", accounts)?;
     if distribution.busybox() {
@@ -85,6 +89,33 @@ fn make(root: &Root, distribution: &Distribution, name: &str) -> io::Result<()> 
     tree.mode("root/.ssh", 0o700)?;
     tree.file("root/.bashrc", "PS1='\\u@\\h:\\w\\$ '\n")?;
     tree.file("run/systemd/container", "lxc\n")
+}
+
+/// The interfaces of a container: name, hardware address, addresses, gateway. What DHCP would give is made up of its number.
+fn network(site: &Site, vmid: u32) -> String {
+    let config =
+        site.direct.world(|world| world.guests.get(&vmid).map(|guest| guest.config.clone())).unwrap_or_default();
+    let mut lines = String::new();
+    for (_, value) in config.iter().filter(|(key, _)| key.strip_prefix("net").is_some_and(|n| n.parse::<u32>().is_ok()))
+    {
+        let text = value.as_str().unwrap_or_default();
+        let part = |key: &str| text.split(',').find_map(|part| part.strip_prefix(key));
+        let mut line =
+            format!("{} {}", part("name=").unwrap_or("eth0"), part("hwaddr=").unwrap_or("00:00:00:00:00:00"));
+        match part("ip=") {
+            Some("dhcp") => line.push_str(&format!(" 192.0.2.{}/24 gw=192.0.2.1", 100 + vmid % 100)),
+            Some("manual") | None => {}
+            Some(address) => line.push_str(&format!(" {address}")),
+        }
+        if let Some(address) = part("ip6=").filter(|address| address.contains(':')) {
+            line.push_str(&format!(" {address}"));
+        }
+        if let Some(way) = part("gw=") {
+            line.push_str(&format!(" gw={way}"));
+        }
+        lines.push_str(&format!("{line}\n"));
+    }
+    lines
 }
 
 /// What runs after a start: the services that are enabled.
