@@ -105,6 +105,11 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
+    // The sandboxes of a rehearsal's shells run this same program.
+    #[cfg(all(feature = "rehearse", target_os = "linux"))]
+    if let Some(status) = fake_ssh::inside::main() {
+        return status;
+    }
     let cli = Cli::parse();
     log_to_stderr();
     let done = match cli.command {
