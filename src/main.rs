@@ -49,7 +49,7 @@ enum Command {
 #[cfg(feature = "rehearse")]
 #[derive(Debug, clap::Args)]
 struct Rehearse {
-    /// A built-in scenario (cluster, empty), or a file with one
+    /// A built-in scenario (cluster, empty, ceph …: a name that is none of them lists all), or a file with one
     #[arg(long)]
     scenario: Option<String>,
     /// Real seconds per virtual second: 0 waits for nothing
@@ -107,6 +107,11 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
+    // The sandboxes of a rehearsal's shells run this same program.
+    #[cfg(all(feature = "rehearse", target_os = "linux"))]
+    if let Some(status) = fake_ssh::inside::main() {
+        return status;
+    }
     let cli = Cli::parse();
     log_to_stderr();
     let done = match cli.command {

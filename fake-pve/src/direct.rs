@@ -12,9 +12,10 @@ use crate::engine::{self, Shared, State};
 use crate::world::World;
 use crate::{FakePve, Level};
 
-/// A cluster without a network, on a manual clock. The caller says who asks; nothing is authenticated.
+/// A cluster without a network, on a manual clock. The caller says who asks; nothing is authenticated. Copies share one world.
+#[derive(Clone)]
 pub struct Direct {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// An answer before it is put into an envelope.
@@ -57,6 +58,11 @@ impl Direct {
     /// Runs the clock to the end of every task, and of those that they start.
     pub fn finish_tasks(&self) {
         finish_tasks(&self.shared);
+    }
+
+    /// Virtual seconds since the epoch.
+    pub fn now(&self) -> i64 {
+        self.shared.lock().clock.now()
     }
 
     /// Reads or changes the world under its lock.

@@ -15,7 +15,7 @@
 //! # }
 //! ```
 //!
-//! The engine asks for faults at each [`Point`] in Proxmox's own order of things, so that a fault looks the way the real
+//! The engine asks for faults at each `Point` in Proxmox's own order of things, so that a fault looks the way the real
 //! one would: an unreachable node fails after the permission check, a reset connection before everything.
 
 mod cluster;

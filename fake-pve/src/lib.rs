@@ -287,6 +287,11 @@ impl FakePve {
         act(&mut self.shared.lock().world)
     }
 
+    /// The same cluster asked in process: nothing is authenticated, and no request stands in the journal.
+    pub fn direct(&self) -> Direct {
+        Direct { shared: Arc::clone(&self.shared) }
+    }
+
     /// Virtual seconds since the epoch.
     pub fn now(&self) -> i64 {
         self.shared.lock().clock.now()

@@ -32,7 +32,7 @@ fn output() -> Value {
 /// The snapshots of a guest, oldest first, and the one that its present state comes from.
 ///
 /// # Errors
-/// As [`Guest::read`].
+/// As `Guest::read`.
 pub async fn of(ctx: &Ctx, guest: &Guest) -> Result<(Vec<Value>, Option<String>), Fault> {
     let listed = guest.read(ctx, "/snapshot").await?;
     let mut rows = listed.as_array().cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Workflows: tools that put several requests together, each a straight line over the same door as every other tool.
 //!
-//! What they share has a file of its own: [`reading`] asks for data and says it in plain forms, [`guest`] and [`node`] are rows of
-//! the lists, [`report`] is what a check found and what it could not see, [`steps`] is what a provisioning did and did not.
+//! What they share has a file of its own: `reading` asks for data and says it in plain forms, `guest` and `node` are rows of
+//! the lists, `report` is what a check found and what it could not see, `steps` is what a provisioning did and did not.
 
 pub mod backup_coverage;
 pub mod capacity_report;
