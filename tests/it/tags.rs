@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use fake_pve::{FakePve, Scenario};
 use pvemcp::config::{Access, ConfirmFallback, Connection, Credentials};
+use pvemcp::error::Code;
+use pvemcp::policy::{Effect, Place, Policy, SshCommand, Tagged};
 use pvemcp::server::Server;
 use serde_json::{Value, json};
 
@@ -19,11 +21,8 @@ async fn cluster() -> FakePve {
 }
 
 fn guarded(connection: Connection) -> Arc<Server> {
-    let access = Access {
-        protected_tags: vec!["prod".into()],
-        confirm_fallback: ConfirmFallback::Allow,
-        ..everything()
-    };
+    let access =
+        Access { protected_tags: vec!["prod".into()], confirm_fallback: ConfirmFallback::Allow, ..everything() };
     served::server(served::settings(connection, access))
 }
 
@@ -34,7 +33,8 @@ fn write(method: &str, path: &str, params: Value) -> Value {
 #[tokio::test]
 async fn a_guest_with_the_tag_is_not_changed_and_keeps_it() {
     let fake = cluster().await;
-    let (server, open) = (guarded(connection(&fake)), served::server(served::settings(connection(&fake), everything())));
+    let (server, open) =
+        (guarded(connection(&fake)), served::server(served::settings(connection(&fake), everything())));
     done(&open, "pve_api_write", write("POST", "/nodes/pve1/qemu/101/snapshot", json!({"snapname": "s1"}))).await;
     for (method, path, params) in [
         ("POST", "/nodes/pve1/qemu/100/status/start", json!({})),
@@ -100,4 +100,25 @@ async fn what_cannot_be_read_is_protected() {
     // What is about no guest needs no tags.
     let reply = call(&server, "pve_api_write", write("POST", "/pools", json!({"poolid": "p"}))).await;
     assert!(!reply.is_error, "{}", reply.text);
+}
+
+#[test]
+fn the_door_wants_the_tags_of_commands_too() {
+    let tags = vec!["prod".to_string()];
+    let policy = Policy::new(Access { protected_tags: tags.clone(), ..everything() });
+    let stop = |vmid: &str| {
+        let place = Place::Node("pve1".into());
+        SshCommand::run("test", place, ["pct", "stop", vmid], Effect::Writes).expect("a command")
+    };
+    let rows = json!([
+        {"vmid": 100, "tags": "a;PROD"}, {"vmid": "101", "tags": "proddy"}, {"vmid": 102},
+        {"vmid": 103, "status": "unknown"}, {"vmid": 104, "status": "unknown", "tags": "x"},
+    ]);
+    let code = |command: SshCommand| policy.admit_ssh(command, false).err().map(|fault| fault.code);
+    let read = |vmid: &str| stop(vmid).with_tags(Tagged::of(&rows, &tags));
+    assert_eq!(code(stop("101")), Some(Code::ProtectedGuest), "nobody read the tags");
+    for (vmid, refused) in [("100", true), ("101", false), ("102", false), ("103", true), ("104", false), ("105", true)]
+    {
+        assert_eq!(code(read(vmid)), refused.then_some(Code::ProtectedGuest), "{vmid}");
+    }
 }
