@@ -108,7 +108,7 @@ fn the_door_wants_the_tags_of_commands_too() {
     let policy = Policy::new(Access { protected_tags: tags.clone(), ..everything() });
     let stop = |vmid: &str| {
         let place = Place::Node("pve1".into());
-        SshCommand::run("test", place, ["pct", "stop", vmid], Effect::Writes).expect("a command")
+        SshCommand::run("test", place, ["pct", "stop", vmid], Effect::Changes).expect("a command")
     };
     let rows = json!([
         {"vmid": 100, "tags": "a;PROD"}, {"vmid": "101", "tags": "proddy"}, {"vmid": 102},
