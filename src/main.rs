@@ -47,7 +47,7 @@ enum Command {
 #[cfg(feature = "rehearse")]
 #[derive(Debug, clap::Args)]
 struct Rehearse {
-    /// A built-in scenario (cluster, empty), or a file with one
+    /// A built-in scenario (cluster, empty, ceph …: a name that is none of them lists all), or a file with one
     #[arg(long)]
     scenario: Option<String>,
     /// Real seconds per virtual second: 0 waits for nothing

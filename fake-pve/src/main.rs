@@ -16,7 +16,7 @@ struct Options {
     /// Address to listen on; without it 127.0.0.1:8006, or the next free port.
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<String>,
-    /// Built-in scenario (cluster, empty) or a file with a world as JSON.
+    /// Built-in scenario (cluster, empty, ceph …: a name that is none of them lists all) or a file with a world as JSON.
     #[arg(long, default_value = "cluster")]
     scenario: String,
     /// Real seconds per virtual second; 0 waits for nothing.
