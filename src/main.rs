@@ -105,6 +105,11 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
+    // The sandboxes of a rehearsal's nodes run this program too.
+    #[cfg(feature = "rehearse")]
+    if let Some(code) = fake_ssh::inside::main() {
+        return code;
+    }
     let cli = Cli::parse();
     log_to_stderr();
     let done = match cli.command {

@@ -83,8 +83,13 @@ mod tests {
             "/var/lib/pve-cluster/config.db",
             "/dev/sda",
         ];
-        let shown =
-            ["/etc/hostname", "/root/.ssh/id_ed25519.pub", "/etc/ssh/ssh_host_rsa_key.pub", "/etc/pve/storage.cfg", "/proc/meminfo"];
+        let shown = [
+            "/etc/hostname",
+            "/root/.ssh/id_ed25519.pub",
+            "/etc/ssh/ssh_host_rsa_key.pub",
+            "/etc/pve/storage.cfg",
+            "/proc/meminfo",
+        ];
         for path in refused {
             assert_eq!(check(path).map_err(|fault| fault.code), Err(Code::Forbidden), "{path}");
         }

@@ -96,7 +96,9 @@ async fn known(ctx: &Ctx, row: &Row) -> Result<IpAddr, Fault> {
     }
     let why = live.err().map(|fault| format!(": {}", fault.message)).unwrap_or_default();
     let fault = Fault::new(Code::NotFound, format!("Proxmox knows no address of guest {row}{why}"));
-    Err(fault.hint("give its address as host; a VM tells its addresses by the guest agent").detail("guest", row.named()))
+    Err(fault
+        .hint("give its address as host; a VM tells its addresses by the guest agent")
+        .detail("guest", row.named()))
 }
 
 /// The host keys of a container, read by `pct` on its node: a way that is authenticated already. Nothing in a dry run.

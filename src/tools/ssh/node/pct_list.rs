@@ -60,7 +60,10 @@ mod tests {
     #[test]
     fn rows_with_and_without_a_lock() {
         assert_eq!(row("VMID       Status     Lock         Name                "), None);
-        assert_eq!(row("101        running                 db                  "), Some(json!({"vmid": 101, "status": "running", "name": "db"})));
+        assert_eq!(
+            row("101        running                 db                  "),
+            Some(json!({"vmid": 101, "status": "running", "name": "db"}))
+        );
         let locked = json!({"vmid": 102, "status": "stopped", "lock": "backup", "name": "mail"});
         assert_eq!(row("102        stopped    backup       mail                "), Some(locked));
     }

@@ -64,7 +64,8 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let head = ["sh".into(), "-c".into(), script(), "sh".into(), path.into(), offset.to_string()];
     let argv = head.into_iter().chain([part.map(|most| most.to_string()).unwrap_or_default()]);
     let argv = argv.chain(refused::patterns().map(str::to_string));
-    let limits = Limits { output: part, whole: true, time: None };
+    // A part is cut by the script; what is told on stderr needs room too.
+    let limits = Limits { output: part.map(|most| most.max(64 << 10)), whole: true, time: None };
     let facts = json!({"node": node, "path": path});
     let said = match ctx.ssh(SshCommand::run(NAME, place, argv, Effect::Reads)?.limits(limits), false).await {
         Ok(Performed::Done(said)) => said,

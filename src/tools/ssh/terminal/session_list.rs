@@ -12,7 +12,8 @@ const NAME: &str = "pve_ssh_session_list";
 
 /// The tool. It reads, but behind the gate of all that has to do with terminals.
 pub fn tool() -> Tool {
-    let tool = changes(NAME, "The terminals that are open", false, &[], members, |ctx, given| Box::pin(run(ctx, given)));
+    let tool =
+        changes(NAME, "The terminals that are open", false, &[], members, |ctx, given| Box::pin(run(ctx, given)));
     Tool { idempotent: true, ..tool }
 }
 

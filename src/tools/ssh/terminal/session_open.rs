@@ -29,7 +29,8 @@ pub fn tool() -> Tool {
 
 async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let place = place(ctx, &given).await?;
-    let size = |name: &str, otherwise: u32| given.integer(name).and_then(|n| u32::try_from(n).ok()).unwrap_or(otherwise);
+    let size =
+        |name: &str, otherwise: u32| given.integer(name).and_then(|n| u32::try_from(n).ok()).unwrap_or(otherwise);
     let command = SshCommand::terminal(NAME, place.clone(), size("columns", 120), size("rows", 40))?;
     let facts = Value::Object(place_of(&place));
     match ctx.open_terminal(command, given.flag("dry_run").unwrap_or(false)).await? {

@@ -58,7 +58,8 @@ fn typed(given: &Given) -> Result<Vec<u8>, Fault> {
     let keys = given.texts("keys");
     let mut typed = text.as_bytes().to_vec();
     for key in &keys {
-        typed.extend(bytes(key).ok_or_else(|| Fault::argument("keys", format!("there is no key '{key}': {KEYS_SAY}")))?);
+        typed
+            .extend(bytes(key).ok_or_else(|| Fault::argument("keys", format!("there is no key '{key}': {KEYS_SAY}")))?);
     }
     let ends = text.ends_with(['\n', '\r']);
     if given.flag("enter").unwrap_or(!text.is_empty() && keys.is_empty() && !ends) {
