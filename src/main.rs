@@ -105,10 +105,10 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
-    // The sandboxes of a rehearsal's nodes run this program too.
-    #[cfg(feature = "rehearse")]
-    if let Some(code) = fake_ssh::inside::main() {
-        return code;
+    // The sandboxes of a rehearsal's shells run this same program.
+    #[cfg(all(feature = "rehearse", target_os = "linux"))]
+    if let Some(status) = fake_ssh::inside::main() {
+        return status;
     }
     let cli = Cli::parse();
     log_to_stderr();

@@ -1,10 +1,12 @@
-//! `pvemcp rehearse`: a fake cluster in this process, and the server pointed at it. Nothing else can be reached.
+//! `pvemcp rehearse`: a fake cluster and its nodes' shells in this process, and the server pointed at them. Nothing else can
+//! be reached.
 //!
 //! The cluster has a certificate authority, a token and an address of its own, all made at the start. Of the environment
 //! only limits and the choice of tools count; the client refuses any address but loopback.
 
 mod changes;
 mod run;
+mod shells;
 mod show;
 
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ use serde_json::Value;
 
 use crate::config::{Connection, Credentials, Settings, Tls};
 use crate::redact;
+
+use shells::Shells;
 
 pub use run::{call_once, run};
 
@@ -52,6 +56,7 @@ pub enum Error {
 /// A cluster that was made for this process, and what it was like at the start.
 pub struct Rehearsal {
     fake: FakePve,
+    shells: Shells,
     before: Value,
     options: Options,
 }
@@ -64,8 +69,9 @@ impl Rehearsal {
     pub async fn start(options: Options) -> Result<Rehearsal, Error> {
         let scenario = scenario(options.scenario.as_deref())?;
         let fake = FakePve::builder().scenario(scenario).time_scale(options.time_scale).start().await?;
+        let shells = Shells::beside(&fake).await;
         let before = changes::picture(&fake);
-        Ok(Rehearsal { fake, before, options })
+        Ok(Rehearsal { fake, shells, before, options })
     }
 
     /// The settings of a server for it, and the variables of the environment that do not count.
@@ -77,7 +83,11 @@ impl Rehearsal {
         let told = |errors: Vec<crate::config::ConfigError>| {
             Error::Settings(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
         };
-        Settings::for_rehearsal(&get, &names, self.connection(), self.options.read_only).map_err(told)
+        let (mut settings, ignored) =
+            Settings::for_rehearsal(&get, &names, self.connection(), self.options.read_only).map_err(told)?;
+        settings.instances.iter_mut().for_each(|instance| self.shells.tell(instance));
+        settings.warnings.extend(self.shells.missing().map(|why| format!("this rehearsal has no SSH: {why}")));
+        Ok((settings, ignored))
     }
 
     /// The cluster.

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod autostart;
 pub(crate) mod copy;
 pub(crate) mod destroy;
+pub(crate) mod handover;
 pub(crate) mod network;
 pub(crate) mod reading;
 pub(crate) mod stage;

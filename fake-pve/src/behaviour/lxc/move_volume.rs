@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::clone::copy_content;
 use crate::behaviour::call::stale_digest;
 use crate::behaviour::guest::copy;
+use crate::behaviour::guest::handover::Handover;
 use crate::behaviour::guest::stage::{Stage, late};
 use crate::behaviour::{Answer, Call, Failure};
 use crate::work::Run;
@@ -71,27 +72,9 @@ fn to_storage(call: &mut Call<'_>, storage: String) -> Answer {
     call.start(task)
 }
 
-#[derive(Clone)]
-struct Plan {
-    vmid: u32,
-    key: String,
-    target: u32,
-    target_key: String,
-    digest: Option<String>,
-    target_digest: Option<String>,
-}
-
 fn reassign(call: &mut Call<'_>) -> Answer {
-    let target = call.params.int("target-vmid").and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
-    let key = call.params.text("volume");
-    let plan = Plan {
-        vmid: call.vmid(),
-        target,
-        target_key: call.params.get("target-volume").unwrap_or_else(|| key.clone()),
-        key,
-        digest: call.params.get("digest").filter(|digest| !digest.is_empty()),
-        target_digest: call.params.get("target-digest").filter(|digest| !digest.is_empty()),
-    };
+    let plan = Handover::asked(call, "volume");
+    let target = plan.target;
     call.need(&format!("/vms/{target}"), &["VM.Config.Disk"])?;
     if plan.vmid == target {
         return Err(Failure::param(
@@ -106,12 +89,12 @@ fn reassign(call: &mut Call<'_>) -> Answer {
     let volid = mount.volume();
     let storage = volid.split_once(':').map(|(storage, _)| storage).unwrap_or_default();
     call.need(&format!("/storage/{storage}"), &["Datastore.AllocateSpace"])?;
-    let id = format!("{}-{}>{target}-{}", plan.vmid, plan.key, plan.target_key);
-    let task = call.task("move_volume", &id).lasts(Duration::from_millis(500)).begin(move |run| hand_over(run, &plan));
+    let task =
+        call.task("move_volume", &plan.id()).lasts(Duration::from_millis(500)).begin(move |run| hand_over(run, &plan));
     call.start(task)
 }
 
-fn check(world: &World, node: &str, plan: &Plan) -> Result<Disk, Failure> {
+fn check(world: &World, node: &str, plan: &Handover) -> Result<Disk, Failure> {
     let (vmid, target) = (plan.vmid, plan.target);
     let die = |text: String| Err(Failure::die(text));
     let (Some(from), Some(to)) = (world.guests.get(&vmid), world.guests.get(&target)) else {
@@ -120,18 +103,7 @@ fn check(world: &World, node: &str, plan: &Plan) -> Result<Disk, Failure> {
     if from.node != to.node {
         return die(format!("Both containers need to be on the same node ({} != {})", from.node, to.node));
     }
-    let from = world.guest(GuestKind::Lxc, node, vmid)?;
-    from.check_lock()?;
-    let to = world.guest(GuestKind::Lxc, node, target)?;
-    to.check_lock()?;
-    if from.template() || to.template() {
-        return die("Can't move volumes from or to template CT".into());
-    }
-    for (digest, guest) in [(&plan.digest, from), (&plan.target_digest, to)] {
-        if digest.as_ref().is_some_and(|digest| *digest != guest.digest()) {
-            return Err(stale_digest());
-        }
-    }
+    let (from, to) = plan.guests(world, GuestKind::Lxc, node, "Can't move volumes from or to template CT")?;
     let (key, target_key) = (&plan.key, &plan.target_key);
     let mount = from.config.get(key).and_then(|text| Disk::parse(GuestKind::Lxc, key, &option::text(text)));
     let Some(mount) = mount else { return die(format!("volume '{key}' for container '{vmid}' does not exist")) };
@@ -157,10 +129,10 @@ fn check(world: &World, node: &str, plan: &Plan) -> Result<Disk, Failure> {
     Ok(mount)
 }
 
-fn hand_over(run: &mut Run<'_>, plan: &Plan) -> Result<(), String> {
+fn hand_over(run: &mut Run<'_>, plan: &Handover) -> Result<(), String> {
     let node = run.node.to_string();
     let mut mount = check(run.world, &node, plan).map_err(late)?;
-    let Plan { vmid, key, target, target_key, .. } = plan;
+    let Handover { vmid, key, target, target_key, .. } = plan;
     run.log(format!("moving volume '{key}' from container '{vmid}' to '{target_key}' of container '{target}'"));
     let given = run.world.reassign_volume(&node, &mount.volume(), *target)?;
     run.tell_all(&given.log);

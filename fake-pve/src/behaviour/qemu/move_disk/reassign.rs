@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::text_of;
-use crate::behaviour::call::stale_digest;
+use crate::behaviour::guest::handover::Handover;
 use crate::behaviour::guest::stage::{Stage, late};
 use crate::behaviour::qemu::drives::drive;
 use crate::behaviour::qemu::update::{boot_order, print_order};
@@ -12,28 +12,10 @@ use crate::work::Run;
 use crate::world::disk::{Disk, is_unused};
 use crate::world::{GuestKind, World};
 
-#[derive(Clone)]
-struct Plan {
-    vmid: u32,
-    key: String,
-    target: u32,
-    target_key: String,
-    digest: Option<String>,
-    target_digest: Option<String>,
-}
-
 /// `POST …/move_disk` with `target-vmid`.
 pub(super) fn reassign(call: &mut Call<'_>) -> Answer {
-    let target = call.params.int("target-vmid").and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
-    let key = call.params.text("disk");
-    let plan = Plan {
-        vmid: call.vmid(),
-        target,
-        target_key: call.params.get("target-disk").unwrap_or_else(|| key.clone()),
-        key,
-        digest: call.params.get("digest").filter(|digest| !digest.is_empty()),
-        target_digest: call.params.get("target-digest").filter(|digest| !digest.is_empty()),
-    };
+    let plan = Handover::asked(call, "disk");
+    let target = plan.target;
     call.need(&format!("/vms/{target}"), &["VM.Config.Disk"])?;
     if plan.vmid == target {
         return Err(Failure::param("target-vmid", "must be different than source VMID to reassign disk"));
@@ -42,12 +24,11 @@ pub(super) fn reassign(call: &mut Call<'_>) -> Answer {
     let volid = disk.volume();
     let storage = volid.split_once(':').map(|(storage, _)| storage).unwrap_or_default();
     call.need(&format!("/storage/{storage}"), &["Datastore.AllocateSpace"])?;
-    let id = format!("{}-{}>{target}-{}", plan.vmid, plan.key, plan.target_key);
-    let task = call.task("qmmove", &id).lasts(Duration::from_millis(500)).begin(move |run| make(run, &plan));
+    let task = call.task("qmmove", &plan.id()).lasts(Duration::from_millis(500)).begin(move |run| make(run, &plan));
     call.start(task)
 }
 
-fn check(world: &World, node: &str, plan: &Plan) -> Result<Disk, Failure> {
+fn check(world: &World, node: &str, plan: &Handover) -> Result<Disk, Failure> {
     let (vmid, target) = (plan.vmid, plan.target);
     let die = |text: String| Err(Failure::die(text));
     let Some(from) = world.guests.get(&vmid) else { return die(format!("could not find VM {vmid}")) };
@@ -55,18 +36,7 @@ fn check(world: &World, node: &str, plan: &Plan) -> Result<Disk, Failure> {
     if from.node != to.node {
         return die(format!("Both VMs need to be on the same node ({} != {})", from.node, to.node));
     }
-    let from = world.guest(GuestKind::Vm, node, vmid)?;
-    from.check_lock()?;
-    let to = world.guest(GuestKind::Vm, node, target)?;
-    to.check_lock()?;
-    if from.template() || to.template() {
-        return die("Can't move disks from or to template VMs".into());
-    }
-    for (digest, guest) in [(&plan.digest, from), (&plan.target_digest, to)] {
-        if digest.as_ref().is_some_and(|digest| *digest != guest.digest()) {
-            return Err(stale_digest());
-        }
-    }
+    let (from, to) = plan.guests(world, GuestKind::Vm, node, "Can't move disks from or to template VMs")?;
     let (key, target_key) = (&plan.key, &plan.target_key);
     let Some(value) = from.config.get(key) else { return die(format!("Disk '{key}' for VM '{vmid}' does not exist")) };
     if to.config.contains_key(target_key) {
@@ -93,10 +63,10 @@ fn check(world: &World, node: &str, plan: &Plan) -> Result<Disk, Failure> {
     Ok(disk)
 }
 
-fn make(run: &mut Run<'_>, plan: &Plan) -> Result<(), String> {
+fn make(run: &mut Run<'_>, plan: &Handover) -> Result<(), String> {
     let node = run.node.to_string();
     let mut disk = check(run.world, &node, plan).map_err(late)?;
-    let Plan { vmid, key, target, target_key, .. } = plan;
+    let Handover { vmid, key, target, target_key, .. } = plan;
     run.log(format!("reassign disk '{key}' from VM '{vmid}' as '{target_key}' to VM '{target}'"));
     let given = run.world.reassign_volume(&node, &disk.volume(), *target)?;
     run.tell_all(&given.log);
