@@ -2,7 +2,7 @@
 //!
 //! # Map
 //! - [`config`] reads the environment into settings. [`server`] is what one process shares.
-//! - [`mcp`] speaks MCP; [`mcp::stdio`] and [`http`] carry it; [`call`] is the way in from the shell. All of them come to
+//! - [`mcp`] speaks MCP; [`mcp::stdio`] and [`http`] carry it; [`call`] is the way in from the shell, [`doctor`] looks at the settings. All of them come to
 //!   [`server::Server::call`].
 //! - [`tools`] are values in a registry; a tool knows no gate. Whatever one sends goes through `Ctx::api` or `Ctx::ssh`.
 //! - [`tools::confirm`] asks a person before something destructive; [`policy::confirm`] keeps what was asked.
@@ -13,6 +13,7 @@ pub mod call;
 pub mod catalog;
 pub mod config;
 pub mod console;
+pub mod doctor;
 pub mod error;
 pub mod http;
 pub mod list_tools;

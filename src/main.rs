@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use pvemcp::config::{Purpose, Settings};
 use pvemcp::console::{note, say};
 use pvemcp::server::Server;
-use pvemcp::{call, catalog, list_tools, mcp};
+use pvemcp::{call, catalog, doctor, list_tools, mcp};
 use tracing_subscriber::EnvFilter;
 
 /// MCP server for the whole Proxmox VE API, with gates. Without a subcommand it speaks MCP on stdio; the environment
@@ -39,6 +39,8 @@ enum Command {
     /// Serve a fake cluster: nothing else can be reached, everything may be tried
     #[cfg(feature = "rehearse")]
     Rehearse(Rehearse),
+    /// Check address, certificate, token, rights, clock, SSH, version and context cost; exit status 1 when something fails
+    Doctor,
     /// The catalogue of API methods
     #[command(subcommand)]
     Catalog(CatalogCommand),
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Some(Command::Call { tool, json, .. }) => run(call_tool(tool, json)),
         #[cfg(feature = "rehearse")]
         Some(Command::Rehearse(how)) => run(rehearse(how)),
+        Some(Command::Doctor) => run(examine()),
         Some(Command::Catalog(command)) => run(of_catalog(command)),
     };
     done.unwrap_or_else(|(status, message)| {
@@ -168,6 +171,12 @@ async fn rehearse_call(tool: String, json: Option<String>) -> Result<ExitCode, F
     let called = pvemcp::rehearse::call_once(&tool, arguments).await.map_err(|error| (FAILED, error.to_string()))?;
     say(&called.output);
     Ok(ExitCode::from(called.status))
+}
+
+async fn examine() -> Result<ExitCode, Failure> {
+    let findings = doctor::examine(settings(Purpose::Connect)?).await;
+    say(&doctor::report(&findings));
+    Ok(ExitCode::from(doctor::status(&findings)))
 }
 
 async fn of_catalog(command: CatalogCommand) -> Result<ExitCode, Failure> {

@@ -1,5 +1,6 @@
 //! The environment -> [`Settings`]: everything that is wrong is reported at once.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pve_catalog::{Catalog, Gate};
@@ -16,7 +17,7 @@ const HAND_WRITTEN: [&str; 3] = ["ssh", "workflows", "api"];
 const NOT_BY_DEFAULT: [&str; 5] = ["sdn", "ceph", "notifications", "acme", "mapping"];
 
 /// What counts in a rehearsal: nothing that names another cluster, a credential or a local file.
-const IN_REHEARSAL: [&str; 13] = [
+const IN_REHEARSAL: [&str; 14] = [
     // The tools of a later Proxmox can be looked at; a method that the fake does not know is refused as such.
     "PROXMOX_CATALOG",
     "PROXMOX_TOOLSETS",
@@ -29,6 +30,7 @@ const IN_REHEARSAL: [&str; 13] = [
     "PROXMOX_DRY_RUN",
     "PROXMOX_DEFAULT_NODE",
     "PROXMOX_PROTECTED_VMIDS",
+    "PROXMOX_PROTECTED_TAGS",
     "PROXMOX_CONFIRM_FALLBACK",
     "PROXMOX_ELICIT",
 ];
@@ -187,6 +189,8 @@ fn access(source: &mut Source) -> Access {
         sensitive: source.flag("PROXMOX_ALLOW_SENSITIVE", false),
         dry_run: source.flag("PROXMOX_DRY_RUN", false),
         protected_vmids: protected_vmids(source),
+        protected_tags: protected_tags(source),
+        local_dir: local_dir(source),
         unblock: unblock(source),
         confirm_fallback: confirm_fallback(source),
         never_ask: !source.flag("PROXMOX_ELICIT", true),
@@ -222,6 +226,26 @@ fn protected_vmids(source: &mut Source) -> Vec<u32> {
         }
     }
     vmids
+}
+
+fn protected_tags(source: &mut Source) -> Vec<String> {
+    let tags = source.list("PROXMOX_PROTECTED_TAGS");
+    for tag in &tags {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+        if !tag.chars().all(plain) || tag.starts_with(['-', '+', '.']) {
+            source.problem("PROXMOX_PROTECTED_TAGS", format!("'{tag}' is no tag; expected tags separated by commas"));
+        }
+    }
+    tags
+}
+
+/// The folder need not be there at the start: it may be on a disk that comes later, and every transfer looks again.
+fn local_dir(source: &mut Source) -> Option<PathBuf> {
+    let dir = PathBuf::from(source.text("PROXMOX_LOCAL_DIR")?);
+    if !dir.is_absolute() || dir.parent().is_none() {
+        source.problem("PROXMOX_LOCAL_DIR", "expected the absolute path of a folder, not of a whole disk");
+    }
+    Some(dir)
 }
 
 fn unblock(source: &mut Source) -> Vec<String> {

@@ -128,6 +128,10 @@ pub struct Access {
     pub dry_run: bool,
     /// `PROXMOX_PROTECTED_VMIDS`.
     pub protected_vmids: Vec<u32>,
+    /// `PROXMOX_PROTECTED_TAGS`.
+    pub protected_tags: Vec<String>,
+    /// `PROXMOX_LOCAL_DIR`: the only folder of this machine that files come from and go to.
+    pub local_dir: Option<PathBuf>,
     /// `PROXMOX_UNBLOCK`, as keys of the catalogue: `POST /nodes/{node}/execute`.
     pub unblock: Vec<String>,
     /// `PROXMOX_CONFIRM_FALLBACK`.

@@ -1,5 +1,6 @@
 //! A request to Proxmox before anybody allowed it: which method, which path, which parameters.
 
+use super::Tagged;
 use pve_catalog::path::{self, PathError};
 use pve_catalog::{Catalog, Method, Verb};
 
@@ -12,6 +13,7 @@ pub struct ApiCall {
     path: String,
     values: Vec<(String, String)>,
     params: Vec<(String, String)>,
+    tagged: Option<Tagged>,
 }
 
 /// What the embedded catalogue makes of a path that leads to another method in an imported one: the policy asks both, so
@@ -63,7 +65,7 @@ impl ApiCall {
         }
         let known = Catalog::embedded().find(method.verb, &path).filter(|found| found.method.path != method.path);
         let known = known.map(|found| Known { method: found.method, values: owned(&found.values) });
-        Ok(ApiCall { verb: method.verb, method: Some(method), known, path, values, params })
+        Ok(ApiCall { verb: method.verb, method: Some(method), known, path, values, params, tagged: None })
     }
 
     /// A request to a path that a caller wrote, decoded (`/nodes/pve1/qemu`). It may be unknown to the embedded catalogue.
@@ -76,13 +78,23 @@ impl ApiCall {
         if let Some(found) = Catalog::embedded().find(verb, &path) {
             return ApiCall::of(found.method, owned(&found.values), params);
         }
-        Ok(ApiCall { verb, method: None, known: None, path, values: Vec::new(), params })
+        Ok(ApiCall { verb, method: None, known: None, path, values: Vec::new(), params, tagged: None })
     }
 
     /// The same request with one more parameter.
     pub fn with_param(mut self, name: &str, value: &str) -> ApiCall {
         self.params.push((name.into(), value.into()));
         self
+    }
+
+    /// The same request, with what the tags of guests say just now.
+    pub fn with_tags(self, tagged: Tagged) -> ApiCall {
+        ApiCall { tagged: Some(tagged), ..self }
+    }
+
+    /// What the tags of guests say, where that was read.
+    pub fn tagged(&self) -> Option<&Tagged> {
+        self.tagged.as_ref()
     }
 
     /// The verb.

@@ -134,6 +134,7 @@ impl Policy {
     /// # Errors
     /// As [`Policy::admit`].
     pub fn admit_agreed(&self, call: ApiCall, Agreed(()): Agreed) -> Result<Admission<ApiCall>, Fault> {
+        self.tags_were_read(&call)?;
         match self.consider(&call, false)? {
             true => Ok(Admission::Go(Permit::grant(call))),
             false => Ok(Admission::Dry(call)),
@@ -145,6 +146,7 @@ impl Policy {
     /// # Errors
     /// As [`Policy::admit_ssh`].
     pub fn admit_agreed_ssh(&self, command: SshCommand, Agreed(()): Agreed) -> Result<Admission<SshCommand>, Fault> {
+        self.tags_were_read_ssh(&command)?;
         match self.consider_ssh(&command, false)? {
             true => Ok(Admission::Go(Permit::grant(command))),
             false => Ok(Admission::Dry(command)),

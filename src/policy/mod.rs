@@ -11,11 +11,13 @@ mod gates;
 mod permit;
 mod protected;
 mod ssh;
+mod tags;
 mod unknown;
 
 pub use call::{ApiCall, CallError};
 pub use permit::{Admission, Permit};
 pub use ssh::{Act, Effect, Guest, GuestTrust, Limits, Place, SshCommand};
+pub use tags::{Tagged, not_read};
 
 use pve_catalog::{Catalog, Gate, Method, Verb};
 
@@ -107,6 +109,7 @@ impl Policy {
         if !self.consider(&call, dry_run)? {
             return Ok(Admission::Dry(call));
         }
+        self.tags_were_read(&call)?;
         if self.judge(&call).destructive {
             self.alone(&format!("{} {}", call.verb(), call.path()))?;
         }
@@ -136,6 +139,7 @@ impl Policy {
             return Err(Fault::new(Code::ProtectedGuest, format!("{} {} is refused: {why}", call.verb(), call.path()))
                 .hint("PROXMOX_PROTECTED_VMIDS lists the guests that are not to be changed; a person can change it"));
         }
+        self.refuse_tagged(call)?;
         redact::refuse_masked(call)?;
         if !call.is_read() && (dry_run || self.access.dry_run) {
             return Ok(false);

@@ -29,6 +29,12 @@ pub fn touches(call: &ApiCall, protected: &[u32]) -> Option<String> {
     acts_on_all(call, protected)
 }
 
+/// Whether a write can touch any guest at all.
+pub fn concerns_guests(call: &ApiCall) -> bool {
+    // No guest has the number 0, so no list leaves it out.
+    !named(call).is_empty() || acts_on_all(call, &[0]).is_some()
+}
+
 /// The guests that a request names, as often as it does.
 pub fn named(call: &ApiCall) -> Vec<u32> {
     let replication = call.path().contains("/replication");

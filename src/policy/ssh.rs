@@ -5,7 +5,7 @@ use std::time::Duration;
 use pve_catalog::{Gate, Verb};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
-use super::{Admission, Permit, Policy};
+use super::{Admission, Permit, Policy, Tagged};
 use crate::config::{KeyFingerprint, SshAddress, is_node_name};
 use crate::error::{Code, Fault};
 use crate::ssh::quote;
@@ -50,6 +50,7 @@ pub struct SshCommand {
     stdin: Option<SecretSlice<u8>>,
     secrets: Vec<SecretString>,
     limits: Limits,
+    tagged: Option<Tagged>,
 }
 
 /// Where something is done.
@@ -204,6 +205,7 @@ impl SshCommand {
             stdin: None,
             secrets: Vec::new(),
             limits: Limits::default(),
+            tagged: None,
         };
         match &command.act {
             Act::Run(argv) => drop(quote::line(argv).map_err(|error| Fault::argument("command", error.to_string()))?),
@@ -211,6 +213,21 @@ impl SshCommand {
             Act::Upload { to: path, .. } | Act::Download { from: path } => check_path(path, &command.place)?,
         }
         Ok(command)
+    }
+
+    /// The same action, with what the tags of guests say just now.
+    pub fn with_tags(self, tagged: Tagged) -> SshCommand {
+        SshCommand { tagged: Some(tagged), ..self }
+    }
+
+    /// What the tags of guests say, where that was read.
+    pub fn tagged(&self) -> Option<&Tagged> {
+        self.tagged.as_ref()
+    }
+
+    /// Whether it changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.effect == Effect::Reads
     }
 
     /// Gives the command these bytes to read. They are never shown and never logged.
@@ -360,6 +377,15 @@ fn check_path(path: &str, place: &Place) -> Result<(), Fault> {
 }
 
 impl SshCommand {
+    /// The guests that it surely acts on: later numbers of a command line may be sizes.
+    pub fn certain_guests(&self) -> Vec<u32> {
+        let first = match &self.act {
+            Act::Run(argv) => named_by(argv).into_iter().next(),
+            _ => None,
+        };
+        self.touches.iter().copied().chain(first).collect()
+    }
+
     /// The guests that it names. What a shell or a script does is not seen.
     pub fn guests(&self) -> Vec<u32> {
         let named = match &self.act {
@@ -385,6 +411,7 @@ impl Policy {
         if !self.consider_ssh(&command, dry_run)? {
             return Ok(Admission::Dry(command));
         }
+        self.tags_were_read_ssh(&command)?;
         if command.effect == Effect::Destroys {
             self.alone(&format!("{} on {}", command.name, command.place))?;
         }
@@ -407,6 +434,7 @@ impl Policy {
             return Err(Fault::new(Code::ProtectedGuest, format!("{what} is refused: guest {vmid} is protected"))
                 .hint("PROXMOX_PROTECTED_VMIDS lists the guests that are not to be changed; a person can change it"));
         }
+        self.refuse_tagged_ssh(command)?;
         let would_write = !reads || command.prepares_a_write;
         Ok(!(dry_run || (self.access.dry_run && would_write)))
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use pve_catalog::Verb;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::multipart::Form;
 use reqwest::{Method as HttpMethod, Request, Url};
 use secrecy::ExposeSecret;
 
@@ -35,6 +36,7 @@ pub struct Client {
     auth: Auth,
     scrubber: Scrubber,
     clock: Arc<dyn Clock>,
+    patience: Duration,
 }
 
 impl Client {
@@ -53,16 +55,22 @@ impl Client {
     /// As [`Client::new`].
     pub fn with_clock(connection: Connection, clock: Arc<dyn Clock>) -> Result<Client, Fault> {
         let origin = Origin::of(&connection.url, connection.only_loopback)?;
+        let patience = connection.timeout;
         let http = origin.http(&connection.tls, connection.timeout)?;
         let Origin { base, host, .. } = origin;
         let auth = Auth::new(connection.credentials);
         let scrubber = auth.scrubber();
-        Ok(Client { http, base, host, auth, scrubber, clock })
+        Ok(Client { http, base, host, auth, scrubber, clock, patience })
     }
 
     /// The clock it goes by.
     pub fn clock(&self) -> &dyn Clock {
         self.clock.as_ref()
+    }
+
+    /// Longest time for one request.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Sends what the policy allowed. A GET is tried again when the connection fails, a write never is.
@@ -75,10 +83,15 @@ impl Client {
         answer.map_err(redact::fault)
     }
 
-    async fn exchange(&self, call: &ApiCall) -> Result<Answer, Fault> {
-        if let Some(method) = call.method().filter(|method| !method.allow_token && self.auth.is_token()) {
-            return Err(refusal::token_not_accepted(&method.key()));
+    fn token_is_taken(&self, call: &ApiCall) -> Result<(), Fault> {
+        match call.method().filter(|method| !method.allow_token && self.auth.is_token()) {
+            Some(method) => Err(refusal::token_not_accepted(&method.key())),
+            None => Ok(()),
         }
+    }
+
+    async fn exchange(&self, call: &ApiCall) -> Result<Answer, Fault> {
+        self.token_is_taken(call)?;
         let own = redact::secret_params(call);
         let scrubber = self.scrubber.with(own.iter().map(String::as_str));
         let (reply, pass) = self.authenticated(call).await.map_err(|fault| scrubber.fault(fault))?;
@@ -166,10 +179,44 @@ impl Client {
         if same_place && decoded(url.path()) == decoded(&wanted) { Ok(url) } else { Err(moved()) }
     }
 
+    /// A file with its parameters, for [`Client::upload`]; sent once. A ticket that is refused is not renewed: the file is gone.
+    pub(super) async fn send_form(&self, call: &ApiCall, form: Form, patience: Duration) -> Result<Answer, Fault> {
+        self.token_is_taken(call)?;
+        let pass = self.auth.pass(self.clock.now(), None, |form| self.login(form)).await.map_err(redact::fault)?;
+        let builder = self.http.post(self.url(&call.encoded_path())?).multipart(form).timeout(patience);
+        let unusable = |_| Fault::new(Code::Internal, "the form of the upload cannot be made");
+        let mut request = builder.build().map_err(unusable)?;
+        request.headers_mut().extend(pass.headers.clone());
+        let reply = self.execute(request, true).await.map_err(|failure| redact::fault(self.scrubber.fault(failure.fault)))?;
+        match reply.status {
+            200 => envelope::open(reply, call.method()).map_err(|fault| redact::fault(self.scrubber.fault(fault))),
+            _ => Err(self.refused(&reply, call)),
+        }
+    }
+
+    /// The head of the answer to a GET, for [`Client::download`].
+    pub(super) async fn begin(&self, call: &ApiCall, patience: Duration) -> Result<reqwest::Response, Fault> {
+        self.token_is_taken(call)?;
+        let pass = self.auth.pass(self.clock.now(), None, |form| self.login(form)).await.map_err(redact::fault)?;
+        let mut request = self.request(call)?;
+        request.headers_mut().extend(pass.headers.clone());
+        *request.timeout_mut() = Some(patience);
+        self.start(request, false).await.map_err(|failure| redact::fault(self.scrubber.fault(failure.fault)))
+    }
+
+    /// The fault for an answer that is no success, masked.
+    pub(super) fn refused(&self, reply: &Reply, call: &ApiCall) -> Fault {
+        redact::fault(self.scrubber.fault(refusal::fault(reply, call, self.auth.is_token())))
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is the one place where requests leave")]
+    async fn start(&self, request: Request, write: bool) -> Result<reqwest::Response, Failure> {
+        self.http.execute(request).await.map_err(|error| transport::failure(&error, &self.host, write))
+    }
+
     async fn execute(&self, request: Request, write: bool) -> Result<Reply, Failure> {
         let failure = |error| transport::failure(&error, &self.host, write);
-        let response = self.http.execute(request).await.map_err(failure)?;
+        let response = self.start(request, write).await?;
         Reply::read(response, MOST_BYTES).await.map_err(|broken| match broken {
             Broken::Transport(error) => failure(error),
             Broken::TooLarge => Failure { fault: too_large(MOST_BYTES), connection: false },

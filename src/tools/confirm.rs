@@ -113,9 +113,11 @@ impl Ctx {
     /// The policy's decision about a request, after whoever has to agree did.
     pub(super) async fn admit(&self, call: ApiCall, dry_run: bool) -> Result<Admission<ApiCall>, Fault> {
         let policy = &self.cluster().policy;
+        let call = self.tagged(call, dry_run).await?;
         let admission = if policy.must_ask(&call, dry_run)? && self.somebody_decides() {
             let agreed = self.agree(Deed::of_call(&call, policy.guests(&call))).await?;
-            policy.admit_agreed(call, agreed)
+            // Somebody may have taken minutes to agree.
+            policy.admit_agreed(self.tagged(call, dry_run).await?, agreed)
         } else {
             policy.admit(call, dry_run)
         };
@@ -128,9 +130,10 @@ impl Ctx {
     /// The same for an action over SSH.
     pub(super) async fn admit_ssh(&self, command: SshCommand, dry_run: bool) -> Result<Admission<SshCommand>, Fault> {
         let cluster = self.cluster();
+        let command = self.tagged_ssh(command, dry_run).await?;
         let admission = if cluster.policy.must_ask_ssh(&command, dry_run)? && self.somebody_decides() {
             let agreed = self.agree(Deed::of_command(&command, cluster.ssh.shown(&command))).await?;
-            cluster.policy.admit_agreed_ssh(command, agreed)
+            cluster.policy.admit_agreed_ssh(self.tagged_ssh(command, dry_run).await?, agreed)
         } else {
             cluster.policy.admit_ssh(command, dry_run)
         };

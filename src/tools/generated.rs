@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Fault;
 use crate::policy::ApiCall;
-use crate::tools::{Ctx, Reply, Run, Tool, advice, arguments, result};
+use crate::tools::{Ctx, Reply, Run, Tool, advice, arguments, result, transfer};
 
 /// The tool of a method, where it has one. `is_tool` tells which names of tools there are.
 pub fn tool(method: &'static Method, is_tool: impl Fn(&str) -> bool) -> Option<Tool> {
@@ -37,7 +37,11 @@ fn summary(method: &'static Method, is_tool: impl Fn(&str) -> bool) -> Cow<'stat
 
 /// The JSON Schema of its arguments.
 pub fn input_schema(method: &Method, full: bool) -> Map<String, Value> {
-    json_schema::input_schema(method, if full { Detail::Official } else { Detail::Compact })
+    let mut schema = json_schema::input_schema(method, if full { Detail::Official } else { Detail::Compact });
+    if transfer::is_file(method) {
+        transfer::add_save_as(&mut schema);
+    }
+    schema
 }
 
 /// The JSON Schema of its result, in full detail.
@@ -61,7 +65,12 @@ pub fn output_schema(method: &Method) -> Map<String, Value> {
 ///
 /// # Errors
 /// What the arguments, the policy or Proxmox object to.
-pub async fn run(method: &'static Method, ctx: &Ctx, args: Map<String, Value>) -> Result<Reply, Fault> {
+pub async fn run(method: &'static Method, ctx: &Ctx, mut args: Map<String, Value>) -> Result<Reply, Fault> {
+    if transfer::is_file(method)
+        && let Some(Value::String(name)) = args.shift_remove(transfer::SAVE_AS)
+    {
+        return transfer::save(method, ctx, args, &name).await;
+    }
     let request = arguments::normalise(method, args, ctx).await?;
     let call = ApiCall::of(method, request.values, request.params).map_err(arguments::unacceptable)?;
     ctx.perform(call, &request.options).await

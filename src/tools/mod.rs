@@ -11,6 +11,7 @@ pub mod confirm;
 pub mod context;
 pub mod generated;
 mod guest_config;
+pub(crate) mod local;
 pub mod nearest;
 pub mod offer;
 mod over_ssh;
@@ -19,8 +20,11 @@ pub mod perform;
 pub mod registry;
 pub mod result;
 mod ssh;
+mod tags;
 pub mod text;
+mod transfer;
 pub mod unsupported;
+pub mod upload_to_storage;
 pub mod workflows;
 
 use std::borrow::Cow;
@@ -94,6 +98,7 @@ pub fn by_hand() -> Vec<Tool> {
         api::read::tool(),
         api::write::tool(),
         api::info::tool(),
+        upload_to_storage::tool(),
         // essentials: to come, one file and one line per tool
     ];
     tools.extend(workflows::all());

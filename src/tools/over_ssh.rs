@@ -92,7 +92,7 @@ impl Ctx {
         }
     }
 
-    fn bytes(&self, done: u64, total: Option<u64>) {
+    pub(super) fn bytes(&self, done: u64, total: Option<u64>) {
         // Sizes of files are far below 2^52.
         self.tell(done as f64, total.map(|total| total as f64), format!("{done} bytes"));
     }
