@@ -13,10 +13,10 @@ use crate::mcp::Handler;
 use crate::policy::{Admission, Effect, Place, Policy, SshCommand};
 use crate::pve::Client;
 use crate::server::Server;
+use crate::tools::Ctx;
 use crate::tools::arguments::node;
 use crate::tools::context::{Caller, Performed};
 use crate::tools::local::LocalDir;
-use crate::tools::Ctx;
 
 /// Clocks that differ by more than this many seconds make tickets and certificates fail.
 const MOST_SECONDS: i64 = 30;
@@ -71,8 +71,7 @@ impl Finding {
 
 /// Looks at everything. Settings that cannot even be read are reported before this.
 pub async fn examine(settings: Settings) -> Vec<Finding> {
-    let connections: Vec<Connection> =
-        settings.instances.iter().map(|instance| instance.connection.clone()).collect();
+    let connections: Vec<Connection> = settings.instances.iter().map(|instance| instance.connection.clone()).collect();
     let server = match Server::new(settings) {
         Ok(server) => server,
         Err(fault) => return vec![Finding::failed("settings", &fault)],
@@ -151,9 +150,12 @@ async fn certificate(connection: &Connection) -> Finding {
     };
     let pin = format!("PROXMOX_FINGERPRINT={seen}");
     match &connection.tls {
-        Tls::Off => Finding::new(Verdict::Warning, SUBJECT, format!("not verified; its fingerprint is {seen}"))
-            .mend(format!("compare it with 'pvenode cert info' on the node, and set {pin} instead of switching it off")),
-        Tls::Fingerprint(pinned) if crate::pve::fingerprint(pinned) == seen => Finding::ok(SUBJECT, format!("pinned: {seen}")),
+        Tls::Off => Finding::new(Verdict::Warning, SUBJECT, format!("not verified; its fingerprint is {seen}")).mend(
+            format!("compare it with 'pvenode cert info' on the node, and set {pin} instead of switching it off"),
+        ),
+        Tls::Fingerprint(pinned) if crate::pve::fingerprint(pinned) == seen => {
+            Finding::ok(SUBJECT, format!("pinned: {seen}"))
+        }
         Tls::Fingerprint(pinned) => {
             let pinned = crate::pve::fingerprint(pinned);
             Finding::new(Verdict::Failed, SUBJECT, format!("its fingerprint is {seen}, pinned is {pinned}")).mend(format!(
@@ -191,10 +193,9 @@ fn version(ctx: &Ctx, data: &Value) -> Finding {
     if same {
         return Finding::ok(SUBJECT, format!("Proxmox VE {theirs}, as the catalogue ({ours})"));
     }
-    Finding::new(Verdict::Warning, SUBJECT, format!("Proxmox VE {theirs}; the catalogue describes {ours}")).mend(format!(
-        "pvemcp catalog import --from {} --to pve.facts, then PROXMOX_CATALOG=pve.facts",
-        ctx.cluster().url
-    ))
+    Finding::new(Verdict::Warning, SUBJECT, format!("Proxmox VE {theirs}; the catalogue describes {ours}")).mend(
+        format!("pvemcp catalog import --from {} --to pve.facts, then PROXMOX_CATALOG=pve.facts", ctx.cluster().url),
+    )
 }
 
 /// What reads need; without one of them lists are empty rather than refused.
@@ -214,7 +215,8 @@ async fn rights(ctx: &Ctx) -> Finding {
         Err(fault) => return Finding::failed(SUBJECT, &fault),
     };
     let mut held: BTreeSet<&str> = BTreeSet::new();
-    for privileges in answer.data.as_object().into_iter().flat_map(|paths| paths.values()).filter_map(Value::as_object) {
+    for privileges in answer.data.as_object().into_iter().flat_map(|paths| paths.values()).filter_map(Value::as_object)
+    {
         held.extend(privileges.keys().map(String::as_str));
     }
     if held.is_empty() {
@@ -226,13 +228,15 @@ async fn rights(ctx: &Ctx) -> Finding {
     let access = ctx.cluster().policy.access();
     let unread = missing(&TO_READ);
     if !unread.is_empty() {
-        return Finding::new(Verdict::Failed, SUBJECT, format!("too few to read: {} missing", unread.join(", "))).mend(BOTH);
+        return Finding::new(Verdict::Failed, SUBJECT, format!("too few to read: {} missing", unread.join(", ")))
+            .mend(BOTH);
     }
     let unwritten = missing(&TO_WRITE);
     if access.writes && !unwritten.is_empty() {
         let says = format!("writes are open, but {} missing: those calls will be refused", unwritten.join(", "));
-        return Finding::new(Verdict::Warning, SUBJECT, says)
-            .mend("add a role such as PVEVMAdmin and PVEDatastoreUser to user and token, or close PROXMOX_ALLOW_WRITES");
+        return Finding::new(Verdict::Warning, SUBJECT, says).mend(
+            "add a role such as PVEVMAdmin and PVEDatastoreUser to user and token, or close PROXMOX_ALLOW_WRITES",
+        );
     }
     let powerful: Vec<&str> = POWERFUL.iter().copied().filter(|privilege| held.contains(privilege)).collect();
     if !powerful.is_empty() && !access.elevated {
@@ -240,7 +244,10 @@ async fn rights(ctx: &Ctx) -> Finding {
         return Finding::new(Verdict::Warning, SUBJECT, says)
             .mend("a token with PVEAuditor, or with the roles for what it is to do, protects where no gate can");
     }
-    Finding::ok(SUBJECT, format!("{} privileges on {} paths", held.len(), answer.data.as_object().map_or(0, |map| map.len())))
+    Finding::ok(
+        SUBJECT,
+        format!("{} privileges on {} paths", held.len(), answer.data.as_object().map_or(0, |map| map.len())),
+    )
 }
 
 async fn online(ctx: &Ctx) -> Vec<String> {
@@ -261,7 +268,9 @@ async fn clock(ctx: &Ctx, nodes: &[String]) -> Finding {
         Ok(answer) => answer.data.get("time").and_then(Value::as_i64),
         Err(fault) => return Finding::failed(SUBJECT, &fault),
     };
-    let Some(theirs) = theirs else { return Finding::new(Verdict::Skipped, SUBJECT, "the node does not tell its time") };
+    let Some(theirs) = theirs else {
+        return Finding::new(Verdict::Skipped, SUBJECT, "the node does not tell its time");
+    };
     let apart = theirs - jiff::Timestamp::now().as_second();
     if apart.abs() <= MOST_SECONDS {
         return Finding::ok(SUBJECT, format!("{node} is {apart} s apart"));
@@ -285,9 +294,14 @@ async fn ssh(ctx: &Ctx, nodes: &[String]) -> Vec<Finding> {
         findings.push(match greeted {
             Ok(Performed::Done(greeting)) => Finding::ok(
                 SUBJECT,
-                format!("{node}: {}@{}:{}, key {}", greeting.user, greeting.host, greeting.port, greeting.key.fingerprint),
+                format!(
+                    "{node}: {}@{}:{}, key {}",
+                    greeting.user, greeting.host, greeting.port, greeting.key.fingerprint
+                ),
             ),
-            Ok(Performed::Dry(_)) => Finding::new(Verdict::Skipped, SUBJECT, format!("{node}: a dry run connects to nothing")),
+            Ok(Performed::Dry(_)) => {
+                Finding::new(Verdict::Skipped, SUBJECT, format!("{node}: a dry run connects to nothing"))
+            }
             Err(fault) => Finding::failed(SUBJECT, &Fault { message: format!("{node}: {}", fault.message), ..fault }),
         });
     }

@@ -91,7 +91,11 @@ pub const VARIABLES: &[Variable] = &[
         "",
         "Guests with one of these tags are not to be changed: `prod,keep`; nothing is changed while tags cannot be read",
     ),
-    works("PROXMOX_LOCAL_DIR", "", "The only local folder that files are uploaded from and saved to; without it neither is done"),
+    works(
+        "PROXMOX_LOCAL_DIR",
+        "",
+        "The only local folder that files are uploaded from and saved to; without it neither is done",
+    ),
     works(
         "PROXMOX_UNBLOCK",
         "",

@@ -187,7 +187,8 @@ impl Client {
         let unusable = |_| Fault::new(Code::Internal, "the form of the upload cannot be made");
         let mut request = builder.build().map_err(unusable)?;
         request.headers_mut().extend(pass.headers.clone());
-        let reply = self.execute(request, true).await.map_err(|failure| redact::fault(self.scrubber.fault(failure.fault)))?;
+        let reply =
+            self.execute(request, true).await.map_err(|failure| redact::fault(self.scrubber.fault(failure.fault)))?;
         match reply.status {
             200 => envelope::open(reply, call.method()).map_err(|fault| redact::fault(self.scrubber.fault(fault))),
             _ => Err(self.refused(&reply, call)),

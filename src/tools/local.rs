@@ -49,7 +49,8 @@ impl LocalDir {
     /// `local_dir` for a name that leads outside, or to nothing that can be read.
     pub fn open(&self, name: &str) -> Result<File, Fault> {
         let inside = self.inside(&relative(name)?, name)?;
-        let file = opened(&self.root, &inside, OpenOptions::new().read(true)).map_err(|error| unusable(name, &error))?;
+        let file =
+            opened(&self.root, &inside, OpenOptions::new().read(true)).map_err(|error| unusable(name, &error))?;
         let is_file = file.metadata().is_ok_and(|facts| facts.is_file());
         if is_file { Ok(file) } else { Err(Fault::new(Code::LocalDir, format!("'{name}' is no regular file"))) }
     }

@@ -82,7 +82,11 @@ async fn too_few_privileges_are_named() {
     });
     let told = doctor(pinned(&fake, &format!("few@pve!none={secret}"))).await;
     assert_eq!(told.status, Some(1), "{}", told.text);
-    assert!(told.text.contains("no privilege at all") && told.text.contains("to the user AND to the token"), "{}", told.text);
+    assert!(
+        told.text.contains("no privilege at all") && told.text.contains("to the user AND to the token"),
+        "{}",
+        told.text
+    );
     let told = doctor(pinned(&fake, &format!("few@pve!some={secret}"))).await;
     assert_eq!(told.status, Some(1), "{}", told.text);
     assert!(told.text.contains("Sys.Audit") && !told.text.contains(secret), "{}", told.text);
@@ -97,7 +101,11 @@ async fn nobody_there_is_said() {
     ];
     let told = doctor(variables).await;
     assert_eq!(told.status, Some(1), "{}", told.text);
-    assert!(told.text.contains("unreachable") && told.text.contains("PROXMOX_URL") && !told.text.contains(WRONG), "{}", told.text);
+    assert!(
+        told.text.contains("unreachable") && told.text.contains("PROXMOX_URL") && !told.text.contains(WRONG),
+        "{}",
+        told.text
+    );
     assert!(told.text.contains("failed   folder"), "{}", told.text);
     let told = doctor(Vec::new()).await;
     assert_eq!(told.status, Some(2), "{}", told.text);

@@ -121,8 +121,22 @@ async fn nothing_outside_of_the_folder_is_read() {
     let server = with(connection(&fake), dir.path());
     let absolute = outside.path().join("a.iso").display().to_string();
     for bad in [
-        "file.iso", "dir/a.iso", "broken.iso", "../a.iso", "sub/../../a.iso", "sub/../a.iso", &absolute, "", ".", "sub",
-        "./a.iso", "a.iso/", "C:\\a.iso", "sub\\a.iso", "a\n.iso", "missing.iso",
+        "file.iso",
+        "dir/a.iso",
+        "broken.iso",
+        "../a.iso",
+        "sub/../../a.iso",
+        "sub/../a.iso",
+        &absolute,
+        "",
+        ".",
+        "sub",
+        "./a.iso",
+        "a.iso/",
+        "C:\\a.iso",
+        "sub\\a.iso",
+        "a\n.iso",
+        "missing.iso",
     ] {
         fails(&server, UPLOAD, iso(bad), "local_dir").await;
     }

@@ -19,11 +19,8 @@ async fn cluster() -> FakePve {
 }
 
 fn guarded(connection: Connection) -> Arc<Server> {
-    let access = Access {
-        protected_tags: vec!["prod".into()],
-        confirm_fallback: ConfirmFallback::Allow,
-        ..everything()
-    };
+    let access =
+        Access { protected_tags: vec!["prod".into()], confirm_fallback: ConfirmFallback::Allow, ..everything() };
     served::server(served::settings(connection, access))
 }
 
@@ -34,7 +31,8 @@ fn write(method: &str, path: &str, params: Value) -> Value {
 #[tokio::test]
 async fn a_guest_with_the_tag_is_not_changed_and_keeps_it() {
     let fake = cluster().await;
-    let (server, open) = (guarded(connection(&fake)), served::server(served::settings(connection(&fake), everything())));
+    let (server, open) =
+        (guarded(connection(&fake)), served::server(served::settings(connection(&fake), everything())));
     done(&open, "pve_api_write", write("POST", "/nodes/pve1/qemu/101/snapshot", json!({"snapname": "s1"}))).await;
     for (method, path, params) in [
         ("POST", "/nodes/pve1/qemu/100/status/start", json!({})),

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
+use pvemcp::config::Access;
+
 use super::place::Place;
+use crate::served::{done, everything, fails};
 
 #[tokio::test]
 async fn a_folder_is_listed_whatever_its_names_hold() {
@@ -109,4 +112,48 @@ async fn secrets_are_not_read_by_any_way() {
     assert_eq!(public["content"], "public\n");
     let read = place.done("pve_ssh_read_file", json!({"node": "pve1", "path": "/root/three/meminfo"})).await;
     assert!(read["content"].as_str().unwrap().contains("MemTotal"), "{read}");
+}
+
+#[tokio::test]
+async fn files_come_from_and_go_to_one_local_folder() {
+    let Some(place) = Place::start().await else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let local = |name: &str| dir.path().join(name);
+    std::fs::write(local("disk"), vec![b'x'; 3_000_000]).expect("written");
+    place.fails("pve_ssh_upload", json!({"node": "pve1", "file": "disk", "path": "/root/disk"}), "local_dir").await;
+    let access = Access { local_dir: Some(dir.path().into()), ..everything() };
+    let server = place.server(access.clone());
+    let up = |more: serde_json::Value| {
+        let mut arguments = json!({"node": "pve1", "file": "disk", "path": "/root/disk"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        arguments
+    };
+    let dry = done(&server, "pve_ssh_upload", up(json!({"dry_run": true}))).await;
+    assert_eq!((&dry["dry_run"], &dry["request"]["upload"]["to"]), (&json!(true), &json!("/root/disk")));
+    let sent = done(&server, "pve_ssh_upload", up(json!({"mode": "0600"}))).await;
+    let sum = place.sh("sha256sum /root/disk; stat -c %a /root/disk").await;
+    assert_eq!(sum, format!("{}  /root/disk\n600\n", sent["sha256"].as_str().expect("a sum")));
+    fails(&server, "pve_ssh_upload", up(json!({})), "conflict").await;
+    done(&server, "pve_ssh_upload", up(json!({"overwrite": true}))).await;
+    fails(&server, "pve_ssh_upload", up(json!({"file": "../etc/passwd"})), "local_dir").await;
+    fails(&server, "pve_ssh_upload", up(json!({"path": "disk"})), "bad_argument").await;
+    fails(&server, "pve_ssh_upload", up(json!({"mode": "9"})), "bad_argument").await;
+    let down = |save: &str| json!({"node": "pve1", "path": "/root/disk", "save_as": save});
+    let mut dry = down("back");
+    dry["dry_run"] = true.into();
+    assert_eq!(done(&server, "pve_ssh_download", dry).await["dry_run"], true);
+    assert!(!local("back").exists());
+    let got = done(&server, "pve_ssh_download", down("back")).await;
+    assert_eq!((&got["bytes"], &got["sha256"]), (&json!(3_000_000), &sent["sha256"]));
+    assert_eq!(std::fs::read(local("back")).expect("saved").len(), 3_000_000);
+    fails(&server, "pve_ssh_download", down("back"), "local_dir").await;
+    fails(&server, "pve_ssh_download", down("/tmp/x"), "local_dir").await;
+    let mut large = down("large");
+    large["max_bytes"] = 1000.into();
+    fails(&server, "pve_ssh_download", large, "too_large").await;
+    let none = json!({"node": "pve1", "path": "/root/none", "save_as": "none"});
+    fails(&server, "pve_ssh_download", none, "not_found").await;
+    assert!(!local("large").exists() && !local("none").exists());
+    let closed = place.server(Access { writes: false, ..access });
+    fails(&closed, "pve_ssh_download", down("closed"), "gate_closed").await;
 }

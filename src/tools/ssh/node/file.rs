@@ -38,6 +38,16 @@ pub fn of<'p>(name: &str, path: &'p str) -> Result<&'p str, Fault> {
     }
 }
 
+/// Permission bits.
+///
+/// # Errors
+/// `bad_argument`.
+pub fn mode(mode: &str) -> Result<u32, Fault> {
+    let octal = (3..=4).contains(&mode.len()) && mode.chars().all(|c| ('0'..='7').contains(&c));
+    let bits = octal.then(|| u32::from_str_radix(mode, 8).ok()).flatten();
+    bits.ok_or_else(|| Fault::argument("mode", "takes three or four octal digits, such as 0644"))
+}
+
 /// The fault behind a script's status; `None` when it is none of ours.
 pub fn refusal(path: &str, output: &Output) -> Option<Fault> {
     let End::Exit(status) = output.end else { return None };

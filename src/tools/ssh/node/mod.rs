@@ -1,6 +1,7 @@
 //! Tools on nodes: seven that read by fixed commands, five that change.
 
 mod delete_file;
+mod download;
 mod exec;
 mod file;
 mod host_diagnostics;
@@ -10,6 +11,7 @@ mod pct_list;
 mod qm_list;
 mod read_file;
 mod test;
+mod upload;
 mod write_file;
 
 use crate::error::Fault;
@@ -24,6 +26,7 @@ const NODE: Parameter = Parameter::text("node", "");
 pub fn all() -> Vec<Tool> {
     vec![
         delete_file::tool(),
+        download::tool(),
         exec::tool(),
         host_diagnostics::tool(),
         journal::tool(),
@@ -32,6 +35,7 @@ pub fn all() -> Vec<Tool> {
         qm_list::tool(),
         read_file::tool(),
         test::tool(),
+        upload::tool(),
         write_file::tool(),
     ]
 }

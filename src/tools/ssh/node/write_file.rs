@@ -67,8 +67,8 @@ async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
     let path = file::of("path", given.text("path").unwrap_or_default())?;
     let content = given.text("content").unwrap_or_default();
     let mode = given.text("mode").unwrap_or_default();
-    if mode.len() > 4 || !mode.chars().all(|c| ('0'..='7').contains(&c)) {
-        return Err(Fault::argument("mode", "takes up to four octal digits, such as 0644"));
+    if !mode.is_empty() {
+        file::mode(mode)?;
     }
     let overwrite = given.flag("overwrite").unwrap_or(false);
     let (node, place) = place(ctx, &given).await?;
