@@ -78,7 +78,7 @@ async fn lists_follow_gates() -> Result<(), String> {
         let listed: BTreeSet<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
         let mut wanted: BTreeSet<&str> = ALWAYS.into();
         if gates.writes || gates.dry_run {
-            wanted.insert("pve_api_write");
+            wanted.extend(["pve_api_write", "pve_upload_to_storage"]);
         }
         let methods = Catalog::embedded().methods().iter();
         wanted.extend(methods.filter(|m| trial::opens(gates, m.gate, m.verb)).filter_map(|method| method.tool));

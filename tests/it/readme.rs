@@ -175,3 +175,39 @@ fn the_tables_are_up_to_date() {
     }
     assert_eq!(stale, Vec::<&str>::new(), "README.md was out of date; it has been rewritten, look at it and commit it");
 }
+
+/// The texts of the fenced blocks of one language.
+fn blocks(readme: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    let rest = readme.split(&fence).skip(1);
+    rest.map(|rest| rest.split("```").next().unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn every_configuration_block_is_accepted() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(file).expect("README.md");
+    let dir = tempfile::tempdir().expect("a folder");
+    let token = dir.path().join("token");
+    std::fs::write(&token, "mcp@pve!pvemcp=01234567-89ab-cdef-0123-456789abcdef\n").expect("written");
+    let blocks = blocks(&readme, "json");
+    assert!(blocks.len() >= 3, "the README shows how clients are configured");
+    for block in blocks {
+        let parsed: serde_json::Value = serde_json::from_str(&block).unwrap_or_else(|error| panic!("{error}: {block}"));
+        let servers = parsed["mcpServers"].as_object().unwrap_or_else(|| panic!("not the form of a client: {block}"));
+        for server in servers.values() {
+            assert!(server["command"].as_str().is_some_and(|command| command.contains("pvemcp")), "{block}");
+            let env = server["env"].as_object().expect("variables");
+            // What only the reader can know is put in its place.
+            let get = |name: &str| match (name, env.get(name)?.as_str()?) {
+                ("PROXMOX_CREDENTIALS_FILE", _) => Some(token.display().to_string()),
+                ("PROXMOX_FINGERPRINT", text) if text.ends_with('…') => Some(["AA"; 32].join(":")),
+                (_, text) => Some(text.to_string()),
+            };
+            let names: Vec<String> = env.keys().cloned().collect();
+            let loaded = Settings::load(&get, &names, Purpose::Connect);
+            let loaded = loaded.unwrap_or_else(|errors| panic!("{errors:?}: {block}"));
+            assert_eq!(loaded.warnings, Vec::<String>::new(), "{block}");
+        }
+    }
+}

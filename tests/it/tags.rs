@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use fake_pve::{FakePve, Scenario};
 use pvemcp::config::{Access, ConfirmFallback, Connection, Credentials};
+use pvemcp::error::Code;
+use pvemcp::policy::{Effect, Place, Policy, SshCommand, Tagged};
 use pvemcp::server::Server;
 use serde_json::{Value, json};
 
@@ -98,4 +100,25 @@ async fn what_cannot_be_read_is_protected() {
     // What is about no guest needs no tags.
     let reply = call(&server, "pve_api_write", write("POST", "/pools", json!({"poolid": "p"}))).await;
     assert!(!reply.is_error, "{}", reply.text);
+}
+
+#[test]
+fn the_door_wants_the_tags_of_commands_too() {
+    let tags = vec!["prod".to_string()];
+    let policy = Policy::new(Access { protected_tags: tags.clone(), ..everything() });
+    let stop = |vmid: &str| {
+        let place = Place::Node("pve1".into());
+        SshCommand::run("test", place, ["pct", "stop", vmid], Effect::Changes).expect("a command")
+    };
+    let rows = json!([
+        {"vmid": 100, "tags": "a;PROD"}, {"vmid": "101", "tags": "proddy"}, {"vmid": 102},
+        {"vmid": 103, "status": "unknown"}, {"vmid": 104, "status": "unknown", "tags": "x"},
+    ]);
+    let code = |command: SshCommand| policy.admit_ssh(command, false).err().map(|fault| fault.code);
+    let read = |vmid: &str| stop(vmid).with_tags(Tagged::of(&rows, &tags));
+    assert_eq!(code(stop("101")), Some(Code::ProtectedGuest), "nobody read the tags");
+    for (vmid, refused) in [("100", true), ("101", false), ("102", false), ("103", true), ("104", false), ("105", true)]
+    {
+        assert_eq!(code(read(vmid)), refused.then_some(Code::ProtectedGuest), "{vmid}");
+    }
 }
