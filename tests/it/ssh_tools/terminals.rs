@@ -27,7 +27,7 @@ async fn a_shell_on_a_node_and_one_in_a_container() {
     assert_eq!((&opened["node"], &opened["open"], &opened["untrusted"]), (&json!("pve1"), &json!(true), &json!(true)));
     let session = &opened["session"];
     typed(&place, session, json!({"text": "stty size; echo a-''word"}), "a-word").await;
-    typed(&place, session, json!({"text": "cat; echo en''ded"}), "cat").await;
+    typed(&place, session, json!({"text": "echo rea''dy; cat; echo en''ded"}), "ready").await;
     typed(&place, session, json!({"keys": ["ctrl-d"]}), "ended").await;
     let container = place.done("pve_ssh_session_open", json!({"vmid": 201})).await;
     assert_eq!((&container["node"], &container["vmid"]), (&json!("pve2"), &json!(201)));
