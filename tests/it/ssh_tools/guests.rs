@@ -15,10 +15,8 @@ async fn server(sshd: &Sshd, access: Access) -> (Scripted, Arc<Server>) {
     let scripted = cluster(|_| None).await;
     let mut settings = settings(scripted.connection(), access);
     let mut ssh = sshd.settings();
-    for map in [("pve2", "pve1")] {
-        ssh.nodes.insert(map.0.into(), ssh.nodes[map.1].clone());
-        ssh.pins.insert(map.0.into(), ssh.pins[map.1].clone());
-    }
+    ssh.nodes.insert("pve2".into(), ssh.nodes["pve1"].clone());
+    ssh.pins.insert("pve2".into(), ssh.pins["pve1"].clone());
     ssh.guest_user = whoami();
     ssh.guest_login = SshLogin { key_file: Some(sshd.path("user")), ..SshLogin::default() };
     settings.instances[0].ssh = ssh;
@@ -28,7 +26,7 @@ async fn server(sshd: &Sshd, access: Access) -> (Scripted, Arc<Server>) {
 
 fn at(sshd: &Sshd, more: Value) -> Value {
     let mut arguments = json!({"host": "127.0.0.1", "port": sshd.address.port()});
-    arguments.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+    arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
     arguments
 }
 
