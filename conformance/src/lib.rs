@@ -8,6 +8,7 @@ pub mod clients;
 pub mod cluster;
 pub mod effect;
 pub mod expected;
+pub mod over_ssh;
 pub mod prerequisites;
 pub mod report;
 pub mod session;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use conformance::report::{Report, Row, Verdict};
-use conformance::{Subject, expected, trial, workflow};
+use conformance::{Subject, expected, over_ssh, trial, workflow};
 use pve_catalog::{Catalog, Method};
 
 /// Drives every tool of an MCP server for Proxmox against a fake cluster.
@@ -38,6 +38,10 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // The sandboxes of the nodes' shells run this same program.
+    if let Some(status) = fake_ssh::inside::main() {
+        return status;
+    }
     let Command::Run { only, json, junit, server } = Cli::parse().command;
     let subject = if server.is_empty() { Subject::Here } else { Subject::Program(server) };
     let report = run(&subject, &only).await;
@@ -76,6 +80,14 @@ async fn run(subject: &Subject, only: &str) -> Report {
             Err(problem) => (Verdict::Failed, problem),
         };
         rows.push(Row { tool: workflow.tool.clone(), method: "workflow".into(), verdict, effect: None, detail });
+    }
+    for tool in over_ssh::all().iter().filter(|one| one.tool.contains(only)) {
+        let (verdict, detail) = match over_ssh::of_tool(subject, tool).await {
+            Ok(Some(_)) => (Verdict::Passed, String::new()),
+            Ok(None) => (Verdict::NotModelled, "commands cannot be confined here".into()),
+            Err(problem) => (Verdict::Failed, problem),
+        };
+        rows.push(Row { tool: tool.tool.clone(), method: "ssh".into(), verdict, effect: None, detail });
     }
     rows.sort_by(|one, other| one.tool.cmp(&other.tool));
     Report { rows }
