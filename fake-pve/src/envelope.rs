@@ -67,14 +67,14 @@ pub fn reply(format: Format, answer: Answer, passed_on: bool) -> Reply {
         .as_ref()
         .map_or_else(|failure| failure.reason.clone().unwrap_or_else(|| failure.message.clone()), |_| "OK".to_string());
     match format {
-        Format::Json => Reply::new(status, &reason, JSON, body(&json_body(&answer))),
-        Format::ExtJs => Reply::new(200, "OK", JSON, body(&extjs_body(&answer, passed_on))),
+        Format::Json => Reply::new(status, &reason, JSON, body(&json_body(answer))),
+        Format::ExtJs => Reply::new(200, "OK", JSON, body(&extjs_body(answer, passed_on))),
         Format::HtmlJs => {
-            let text = escape(&extjs_body(&answer, passed_on).to_string());
+            let text = escape(&extjs_body(answer, passed_on).to_string());
             Reply::new(200, "OK", "text/html;charset=UTF-8", text.into_bytes())
         }
         Format::Html => {
-            let page = format!("<!DOCTYPE html>\n<pre>{}</pre>\n", escape(&format!("{:#}", json_body(&answer))));
+            let page = format!("<!DOCTYPE html>\n<pre>{}</pre>\n", escape(&format!("{:#}", json_body(answer))));
             Reply::new(status, &reason, "text/html;charset=UTF-8", page.into_bytes())
         }
         Format::SpiceConfig => Reply::new(status, &reason, "application/x-virt-viewer;charset=UTF-8", viewer(&answer)),
@@ -82,20 +82,20 @@ pub fn reply(format: Format, answer: Answer, passed_on: bool) -> Reply {
     }
 }
 
-fn json_body(answer: &Answer) -> Value {
+fn json_body(answer: Answer) -> Value {
     let mut object = Map::new();
     match answer {
         Ok(data) => result(&mut object, data),
         Err(failure) => {
             object.insert("data".into(), Value::Null);
-            object.insert("message".into(), json!(wire_message(failure)));
-            errors(&mut object, failure);
+            object.insert("message".into(), json!(wire_message(&failure)));
+            errors(&mut object, &failure);
         }
     }
     Value::Object(object)
 }
 
-fn extjs_body(answer: &Answer, passed_on: bool) -> Value {
+fn extjs_body(answer: Answer, passed_on: bool) -> Value {
     let mut object = Map::new();
     match answer {
         Ok(data) => {
@@ -106,20 +106,21 @@ fn extjs_body(answer: &Answer, passed_on: bool) -> Value {
             object.insert("success".into(), json!(0));
             let status = if passed_on { json!(failure.status.to_string()) } else { json!(failure.status) };
             object.insert("status".into(), status);
-            object.insert("message".into(), json!(wire_message(failure)));
+            object.insert("message".into(), json!(wire_message(&failure)));
             object.insert("data".into(), Value::Null);
-            errors(&mut object, failure);
+            errors(&mut object, &failure);
         }
     }
     Value::Object(object)
 }
 
-fn result(object: &mut Map<String, Value>, data: &Data) {
-    object.insert("data".into(), data.value.clone());
+/// A long list is moved here, not copied.
+fn result(object: &mut Map<String, Value>, data: Data) {
+    object.insert("data".into(), data.value);
     if let Some(total) = data.total.filter(|total| *total > 0) {
         object.insert("total".into(), json!(total));
     }
-    if let Some(changes) = &data.changes {
+    if let Some(changes) = data.changes {
         object.insert("changes".into(), json!(changes));
     }
 }
