@@ -107,7 +107,7 @@ impl FixtureTool {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Some(result) = &self.result {
-            return parsed::<CallToolResult>(result.clone()).map(Into::into);
+            return parsed::<CallToolResult>(complete(result.clone())).map(Into::into);
         }
         if let Some(form) = &self.live {
             let answer = cx.peer.create_elicitation(form.clone()).await;
@@ -116,11 +116,9 @@ impl FixtureTool {
         }
         match self.act {
             Some(Act::Progress) => progress(&cx).await,
-            Some(Act::WantsSampling) => Err(ErrorData::missing_required_client_capability(parsed::<
-                ClientCapabilities,
-            >(
-                json!({"sampling": {}})
-            )?)),
+            Some(Act::WantsSampling) => Err(ErrorData::missing_required_client_capability(
+                parsed::<ClientCapabilities>(json!({"sampling": {}}))?,
+            )),
             None => Ok(match self.rounds.next(request.input_responses, request.request_state)? {
                 Some(question) => question.into(),
                 None => said("state-ok: everything that was asked is answered"),
@@ -135,7 +133,7 @@ impl FixturePrompt {
             return Ok(question.into());
         }
         let result = filled(self.result.clone(), &request.arguments.unwrap_or_default());
-        parsed::<rmcp::model::GetPromptResult>(result).map(Into::into)
+        parsed::<rmcp::model::GetPromptResult>(complete(result)).map(Into::into)
     }
 }
 
@@ -143,10 +141,7 @@ async fn progress(cx: &RequestContext<RoleServer>) -> Result<CallToolResponse, E
     if let Some(token) = cx.meta.get_progress_token() {
         for done in [0.0, 50.0, 100.0] {
             let step = ProgressNotificationParam::new(token.clone(), done).with_total(100.0);
-            cx.peer
-                .notify_progress(step)
-                .await
-                .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            cx.peer.notify_progress(step).await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         }
     }
     Ok(said("three steps"))
@@ -154,6 +149,12 @@ async fn progress(cx: &RequestContext<RoleServer>) -> Result<CallToolResponse, E
 
 fn said(text: &str) -> CallToolResponse {
     CallToolResult::success(vec![ContentBlock::text(text)]).into()
+}
+
+/// A result as the newer protocol has it; the library takes the mark off for the older one.
+fn complete(mut result: Value) -> Value {
+    result["resultType"] = json!("complete");
+    result
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fake_pve::FakePve;
+use fake_pve::{FakePve, Scenario};
+use pvemcp::http;
 use pvemcp::mcp::{Handler, stdio};
 use pvemcp::server::Server;
-use pvemcp::http;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 
@@ -36,13 +36,12 @@ impl Drop for Served {
     }
 }
 
-/// A cluster and a server that offers every tool; real seconds pass there when `time_scale` is not 0.
-///
-/// # Errors
-/// When one of the two does not start.
-pub async fn server(time_scale: f64) -> Result<(FakePve, Arc<Server>), StageError> {
-    let fake = FakePve::builder().time_scale(time_scale).start().await?;
-    let server = stage::server(&stage::environment(&fake, &Gates::ALL.variables()))?;
+/// The scenario `cluster`, where this many real seconds pass per virtual one, and a server with the ordinary writes open:
+/// some calls succeed, others are refused.
+async fn server(time_scale: f64) -> Result<(FakePve, Arc<Server>), StageError> {
+    let fake = FakePve::builder().scenario(Scenario::cluster()).time_scale(time_scale).start().await?;
+    let gates = Gates { writes: true, ..Gates::default() };
+    let server = stage::server(&stage::environment(&fake, &gates.variables()))?;
     Ok((fake, server))
 }
 
