@@ -63,7 +63,7 @@ async def read(c, _):
 
 async def big_answer(c, _):
     # A whole schema of the API is the largest text there is; it has to arrive uncut or say that it was cut.
-    result = await c.call_tool("pve_api_describe", {"method": "pve_create_vm"})
+    result = await c.call_tool("pve_api_describe", {"tool": "pve_create_vm"})
     need(len(json.dumps(result.structured_content)) > 4000, "the answer is small")
     everything = await c.call_tool("pve_list_cluster_resources", {})
     need(len(everything.structured_content["data"]) > 10, "few resources")
