@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod effect;
 pub mod expected;
 pub mod fixtures;
+pub mod over_ssh;
 pub mod prerequisites;
 pub mod report;
 pub mod serve;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use conformance::report::{Report, Row, Verdict};
 use conformance::serve::{self, Way};
 use conformance::stage::StageError;
-use conformance::{Subject, expected, trial, workflow};
+use conformance::{Subject, expected, over_ssh, trial, workflow};
 use pve_catalog::{Catalog, Method};
 
 /// Drives every tool of an MCP server for Proxmox against a fake cluster.
@@ -50,6 +50,10 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // The sandboxes of the nodes' shells run this same program.
+    if let Some(status) = fake_ssh::inside::main() {
+        return status;
+    }
     let (only, json, junit, server) = match Cli::parse().command {
         Command::Run { only, json, junit, server } => (only, json, junit, server),
         Command::Serve { fixtures, time_scale } => return served(fixtures, time_scale).await,
@@ -111,6 +115,14 @@ async fn run(subject: &Subject, only: &str) -> Report {
             Err(problem) => (Verdict::Failed, problem),
         };
         rows.push(Row { tool: workflow.tool.clone(), method: "workflow".into(), verdict, effect: None, detail });
+    }
+    for tool in over_ssh::all().iter().filter(|one| one.tool.contains(only)) {
+        let (verdict, detail) = match over_ssh::of_tool(subject, tool).await {
+            Ok(Some(_)) => (Verdict::Passed, String::new()),
+            Ok(None) => (Verdict::NotModelled, "commands cannot be confined here".into()),
+            Err(problem) => (Verdict::Failed, problem),
+        };
+        rows.push(Row { tool: tool.tool.clone(), method: "ssh".into(), verdict, effect: None, detail });
     }
     rows.sort_by(|one, other| one.tool.cmp(&other.tool));
     Report { rows }

@@ -122,6 +122,14 @@ impl Stage {
         connect(&self.subject, &self.fake, &gates.variables()).await
     }
 
+    /// The same cluster seen by a server with these variables and no others.
+    ///
+    /// # Errors
+    /// As [`Stage::set`].
+    pub async fn session_with(&self, variables: &[(String, String)]) -> Result<Session, StageError> {
+        connect(&self.subject, &self.fake, variables).await
+    }
+
     async fn with(subject: &Subject, scenario: Scenario, variables: &[(String, String)]) -> Result<Stage, StageError> {
         let fake = FakePve::builder().scenario(scenario).start().await?;
         let session = connect(subject, &fake, variables).await?;

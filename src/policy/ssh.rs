@@ -419,7 +419,7 @@ impl Policy {
     }
 
     /// Whether the action would be done (true) or only shown. Whether somebody has to agree is not looked at.
-    pub(super) fn consider_ssh(&self, command: &SshCommand, dry_run: bool) -> Result<bool, Fault> {
+    pub(crate) fn consider_ssh(&self, command: &SshCommand, dry_run: bool) -> Result<bool, Fault> {
         let gate = command.gate();
         let reads = command.effect == Effect::Reads;
         let verb = if reads { Verb::Get } else { Verb::Post };

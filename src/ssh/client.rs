@@ -19,6 +19,7 @@ use super::hostkey::{HostCheck, SeenKey, Trust};
 use super::login::Keychain;
 use super::output::Output;
 use super::quote;
+use super::sudo;
 use super::terminal::Terminals;
 use crate::config::{SshAddress, SshSettings};
 use crate::error::{Code, Fault};
@@ -105,10 +106,14 @@ impl Ssh {
             who: target.check.who.clone(),
             scrubber: scrubber.clone(),
         };
+        let sudo = job.sudo;
         let line = self.open(&target).await?;
         let output = exec::run(line.channel, line.connection, job, self.clock.as_ref()).await;
         drop(line.room);
         let output = output?;
+        if let Some(fault) = sudo::refusal(&target.check.who, &output).filter(|_| sudo) {
+            return Err(fault);
+        }
         match command.place() {
             Place::Container { vmid, .. } => container::refusal(*vmid, &output).map_or(Ok(output), Err),
             _ => Ok(output),

@@ -37,7 +37,7 @@
 //!
 //! `client` keeps connections, `address` finds nodes, `connect` makes one, `hostkey` and `known_hosts` decide whom we
 //! believe, `login` says who we are, `exec` runs a command, `running` ends one, `output` and `clean` make what it printed fit to be shown,
-//! `container` knows what `pct` says, `sftp` carries files, `terminal` keeps terminals.
+//! `container` knows what `pct` says and `sudo` what that says, `sftp` carries files, `terminal` keeps terminals.
 
 mod address;
 pub(crate) mod clean;
@@ -52,6 +52,7 @@ mod output;
 pub mod quote;
 mod running;
 mod sftp;
+mod sudo;
 pub mod terminal;
 
 pub use address::Resolver;

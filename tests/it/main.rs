@@ -28,6 +28,7 @@ mod search;
 mod served;
 mod session;
 mod ssh;
+mod ssh_tools;
 mod stdio;
 mod surface;
 mod tags;

@@ -32,10 +32,18 @@ pub async fn find(method: &Method, given: &Map<String, Value>, ctx: &Ctx) -> Res
     {
         return Ok(Some(node.to_string()));
     }
-    if let Some(node) = ctx.default_node() {
-        return Ok(Some(node.to_string()));
+    otherwise(ctx).await.map(Some)
+}
+
+/// The node when nothing tells it: the default one, or the only one.
+///
+/// # Errors
+/// `bad_argument` when there are several; whatever looking can cause.
+pub async fn otherwise(ctx: &Ctx) -> Result<String, Fault> {
+    match ctx.default_node() {
+        Some(node) => Ok(node.to_string()),
+        None => only_one(ctx).await,
     }
-    only_one(ctx).await.map(Some)
 }
 
 /// `qemu` or `lxc`, for methods on one guest.

@@ -3,6 +3,8 @@
 mod container;
 mod guest;
 mod node;
+mod refused;
+mod shape;
 mod terminal;
 
 use super::Tool;

@@ -10,6 +10,6 @@ mod programs;
 mod quoting;
 mod running;
 mod settings;
-mod sshd;
+pub mod sshd;
 mod terminals;
 mod tools;

@@ -1,8 +1,12 @@
 //! Tools to guests, by their own SSH server.
 
+mod exec;
+mod reach;
+mod test;
+
 use crate::tools::Tool;
 
 /// All of them.
 pub fn all() -> Vec<Tool> {
-    Vec::new()
+    vec![exec::tool(), test::tool()]
 }
