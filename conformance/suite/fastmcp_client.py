@@ -62,11 +62,12 @@ async def read(c, _):
 
 
 async def big_answer(c, _):
-    # A whole schema of the API is the largest text there is; it has to arrive uncut or say that it was cut.
-    result = await c.call_tool("pve_api_describe", {"tool": "pve_create_vm"})
-    need(len(json.dumps(result.structured_content)) > 4000, "the answer is small")
-    everything = await c.call_tool("pve_list_cluster_resources", {})
-    need(len(everything.structured_content["data"]) > 10, "few resources")
+    result = await c.call_tool("pve_api_read", {"path": "/access/permissions"})
+    size = len(json.dumps(result.structured_content))
+    need(size > 9000, f"the answer has {size} bytes")
+    tools = await c.list_tools()
+    size = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
+    need(size > 100_000, f"the list of tools has {size} bytes")
 
 
 async def refused_write(c, _):

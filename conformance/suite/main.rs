@@ -141,7 +141,7 @@ async fn run(mut command: Command, folder: &Path) -> Result<Output, Failed> {
     command.current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
     let ended = tokio::time::timeout(PATIENCE, command.output()).await;
     let ended = ended.map_err(|_| Failed::from(format!("it took longer than {PATIENCE:?}")))?;
-    ended.map_err(|error| Failed::from(format!("{command:?} does not start: {error}")))
+    ended.map_err(|error| Failed::from(format!("{} does not start: {error}", command.as_std().get_program().display())))
 }
 
 fn output_text(output: &Output) -> String {
