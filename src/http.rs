@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use secrecy::{ExposeSecret, SecretString};
@@ -50,20 +51,24 @@ pub async fn serve(
         ));
     }
     let ends = server.shutdown().clone();
-    let config = StreamableHttpServerConfig::default()
-        .with_allowed_origins(ORIGINS)
-        .with_max_request_body_bytes(MAX_BODY_BYTES)
-        .with_cancellation_token(shutdown.child_token());
     let handler = Handler::new(server);
-    let service =
-        StreamableHttpService::new(move || Ok(handler.for_session()), Arc::new(LocalSessionManager::default()), config);
-    let app =
-        Router::new().nest_service(PATH, service).layer(middleware::from_fn_with_state(Arc::new(token), with_token));
+    let app = router(move || handler.for_session(), &shutdown)
+        .layer(middleware::from_fn_with_state(Arc::new(token), with_token));
     let stopped = async move {
         shutdown.cancelled().await;
         ends.cancel();
     };
     axum::serve(listener, app).with_graceful_shutdown(stopped).await
+}
+
+/// What answers below [`PATH`], with every limit of [`serve`] but the token, for one handler per session.
+pub fn router<H: ServerHandler>(make: impl Fn() -> H + Send + Sync + 'static, shutdown: &CancellationToken) -> Router {
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_origins(ORIGINS)
+        .with_max_request_body_bytes(MAX_BODY_BYTES)
+        .with_cancellation_token(shutdown.child_token());
+    let service = StreamableHttpService::new(move || Ok(make()), Arc::new(LocalSessionManager::default()), config);
+    Router::new().nest_service(PATH, service)
 }
 
 /// Lets a request through when it carries the token, compared in constant time.

@@ -15,6 +15,14 @@ impl Expected {
         Expected(toml::from_str(include_str!("../clients/expected.toml")).expect("expected.toml has the form it says"))
     }
 
+    /// `suite/expected.toml`, where a script is a part of the suite.
+    ///
+    /// # Panics
+    /// As [`Expected::of_this_build`].
+    pub fn of_the_suite() -> Expected {
+        Expected(toml::from_str(include_str!("../suite/expected.toml")).expect("expected.toml has the form it says"))
+    }
+
     /// What must fail in a script, with the reasons.
     pub fn of(&self, script: &str) -> BTreeMap<String, String> {
         self.0.get(script).cloned().unwrap_or_default()
@@ -44,6 +52,18 @@ impl Outcome {
                 }
                 Some(("RESULT", _)) => outcome.complete = true,
                 _ => {}
+            }
+        }
+        outcome
+    }
+
+    /// From what another program found: operation -> why it fails, or nothing.
+    pub fn of(found: impl IntoIterator<Item = (String, Option<String>)>) -> Outcome {
+        let mut outcome = Outcome { complete: true, ..Outcome::default() };
+        for (operation, failure) in found {
+            match failure {
+                None => drop(outcome.passed.insert(operation)),
+                Some(why) => drop(outcome.failed.insert(operation, why)),
             }
         }
         outcome

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use conformance::report::{Report, Row, Verdict};
+use conformance::serve::{self, Way};
+use conformance::stage::StageError;
 use conformance::{Subject, expected, over_ssh, trial, workflow};
 use pve_catalog::{Catalog, Method};
 
@@ -34,6 +36,16 @@ enum Command {
         #[arg(last = true)]
         server: Vec<String>,
     },
+    /// This build's server with the ordinary writes open, in front of a fresh cluster, on stdin and stdout
+    Serve {
+        /// Over HTTP on a free port of loopback instead, with the fixtures of the official MCP suite and without a token,
+        /// until Ctrl-C
+        #[arg(long)]
+        fixtures: bool,
+        /// Real seconds per virtual second
+        #[arg(long, default_value_t = 0.0)]
+        time_scale: f64,
+    },
 }
 
 #[tokio::main]
@@ -42,7 +54,10 @@ async fn main() -> ExitCode {
     if let Some(status) = fake_ssh::inside::main() {
         return status;
     }
-    let Command::Run { only, json, junit, server } = Cli::parse().command;
+    let (only, json, junit, server) = match Cli::parse().command {
+        Command::Run { only, json, junit, server } => (only, json, junit, server),
+        Command::Serve { fixtures, time_scale } => return served(fixtures, time_scale).await,
+    };
     let subject = if server.is_empty() { Subject::Here } else { Subject::Program(server) };
     let report = run(&subject, &only).await;
     print(&report.table());
@@ -54,6 +69,26 @@ async fn main() -> ExitCode {
         }
     }
     if report.count(Verdict::Failed) == 0 && !report.rows.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn served(fixtures: bool, time_scale: f64) -> ExitCode {
+    let done = match fixtures {
+        true => until_stopped(time_scale).await,
+        false => serve::on_stdio(time_scale).await,
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn until_stopped(time_scale: f64) -> Result<(), StageError> {
+    let served = serve::over_http(Way::Fixtures, time_scale).await?;
+    print(&format!("{}\n", served.url));
+    tokio::signal::ctrl_c().await.map_err(|error| StageError::Program(error.to_string()))
 }
 
 async fn run(subject: &Subject, only: &str) -> Report {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use fake_pve::{FakePve, Scenario};
 use pve_catalog::Method;
@@ -43,7 +44,8 @@ impl Gates {
         })
     }
 
-    fn variables(self) -> Vec<(String, String)> {
+    /// The variables that open them.
+    pub fn variables(self) -> Vec<(String, String)> {
         let flags = [
             ("PROXMOX_ALLOW_WRITES", self.writes),
             ("PROXMOX_ALLOW_ELEVATED", self.elevated),
@@ -143,6 +145,15 @@ impl Stage {
 }
 
 async fn connect(subject: &Subject, fake: &FakePve, variables: &[(String, String)]) -> Result<Session, StageError> {
+    let env = environment(fake, variables);
+    match subject {
+        Subject::Here => here(&env).await,
+        Subject::Program(command) => program(command, &env).await,
+    }
+}
+
+/// What a server is told so that it reaches a cluster, beside the variables given.
+pub(crate) fn environment(fake: &FakePve, variables: &[(String, String)]) -> HashMap<String, String> {
     let mut env: HashMap<String, String> = variables.iter().cloned().collect();
     env.insert("PROXMOX_URL".into(), fake.url());
     match env.contains_key("PROXMOX_USERNAME") {
@@ -150,20 +161,22 @@ async fn connect(subject: &Subject, fake: &FakePve, variables: &[(String, String
         false => env.insert("PROXMOX_TOKEN".into(), fake.token()),
     };
     env.insert("PROXMOX_FINGERPRINT".into(), fake.fingerprint().into());
-    env.insert("PROXMOX_TOOLSETS".into(), "all".into());
-    match subject {
-        Subject::Here => here(&env).await,
-        Subject::Program(command) => program(command, &env).await,
-    }
+    env.entry("PROXMOX_TOOLSETS".into()).or_insert_with(|| "all".into());
+    env
 }
 
-async fn here(env: &HashMap<String, String>) -> Result<Session, StageError> {
+/// This build's own server.
+pub(crate) fn server(env: &HashMap<String, String>) -> Result<Arc<Server>, StageError> {
     let names: Vec<String> = env.keys().cloned().collect();
     let told = |errors: Vec<pvemcp::config::ConfigError>| {
         StageError::Settings(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     };
     let settings = Settings::load(&|name| env.get(name).cloned(), &names, Purpose::Connect).map_err(told)?;
-    let server = Server::new(settings).map_err(|fault| StageError::Settings(fault.to_string()))?;
+    Server::new(settings).map_err(|fault| StageError::Settings(fault.to_string()))
+}
+
+async fn here(env: &HashMap<String, String>) -> Result<Session, StageError> {
+    let server = server(env)?;
     let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
     let (reader, writer) = tokio::io::split(theirs);
     tokio::spawn(mcp::stdio::serve_on(server, reader, writer));

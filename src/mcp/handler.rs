@@ -180,18 +180,18 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        let gone = asking::is_modern(&cx) && is_of_the_older_protocol(&request.method);
         Err(match request.method.as_str() {
+            method if gone => no_method(method),
             "tools/call" => {
                 ErrorData::invalid_params("tools/call takes params {\"name\": text, \"arguments\": object}", None)
             }
             method if is_standard(method) => {
                 ErrorData::invalid_params(format!("the params of {method} are malformed"), None)
             }
-            method => {
-                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {}", shown(method)), None)
-            }
+            method => no_method(method),
         })
     }
 }
@@ -224,6 +224,15 @@ fn is_standard(method: &str) -> bool {
         "tools/list",
     ];
     ANSWERED.contains(&method)
+}
+
+/// Methods that the newer protocol has no more, whatever their parameters look like.
+fn is_of_the_older_protocol(method: &str) -> bool {
+    matches!(method, "initialize" | "ping" | "resources/subscribe" | "resources/unsubscribe")
+}
+
+fn no_method(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {}", shown(method)), None)
 }
 
 fn shown(method: &str) -> String {

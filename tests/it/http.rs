@@ -86,6 +86,17 @@ async fn both_eras_are_served() {
 }
 
 #[tokio::test]
+async fn methods_of_the_older_era_are_gone_in_the_newer() {
+    let listening = start().await;
+    for method in ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"] {
+        let asked = modern(headers("localhost", BEARER), method);
+        let (status, answer) = post(listening.at, &asked, &request(method, json!({}))).await;
+        assert_eq!(status, 404, "{method}: {answer}");
+        assert!(answer.contains("-32601"), "{method}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn without_the_token_nobody_gets_in() {
     let listening = start().await;
     let body = request("tools/list", json!({}));
