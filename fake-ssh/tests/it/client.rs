@@ -133,7 +133,9 @@ impl Connection {
 pub async fn hear(mut channel: Channel<client::Msg>) -> Said {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut said = Said::default();
-    while let Some(message) = channel.wait().await {
+    // Longer silence than any test needs: it hangs, and says so.
+    let patience = std::time::Duration::from_secs(120);
+    while let Some(message) = tokio::time::timeout(patience, channel.wait()).await.expect("it says nothing any more") {
         match message {
             ChannelMsg::Data { data } => out.extend_from_slice(&data),
             ChannelMsg::ExtendedData { data, .. } => err.extend_from_slice(&data),

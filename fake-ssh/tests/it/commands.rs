@@ -73,6 +73,21 @@ async fn only_who_is_known_comes_in() {
     assert_ne!(place.ssh.nodes()["pve1"].fingerprint, place.ssh.nodes()["pve2"].fingerprint);
 }
 
+/// What a terminal shows until a text has been there.
+async fn shown_until(channel: &mut russh::Channel<russh::client::Msg>, text: &str) -> String {
+    let mut shown = String::new();
+    while !shown.contains(text) {
+        let patience = std::time::Duration::from_secs(60);
+        match tokio::time::timeout(patience, channel.wait()).await {
+            Ok(Some(ChannelMsg::Data { data })) => shown.push_str(&String::from_utf8_lossy(&data)),
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("it ended: {shown}"),
+            Err(_) => panic!("no {text:?} in a minute: {shown}"),
+        }
+    }
+    shown
+}
+
 #[tokio::test]
 async fn a_container_is_entered_in_a_terminal() {
     if !confined("terminals") {
@@ -86,15 +101,10 @@ async fn a_container_is_entered_in_a_terminal() {
     channel.exec(true, "pct enter 200; echo left $?").await.expect("sent");
     channel.data_bytes("stty size; sh -c 'hostname; exec sleep 100'\n").await.expect("sent");
     let mut channel = channel;
-    let mut shown = String::new();
-    while !shown.contains("dns\r\n") {
-        match channel.wait().await {
-            Some(ChannelMsg::Data { data }) => shown.push_str(&String::from_utf8_lossy(&data)),
-            Some(_) => {}
-            None => panic!("it ended: {shown}"),
-        }
-    }
+    let shown = shown_until(&mut channel, "dns\r\n").await;
     channel.data_bytes("\x03").await.expect("sent");
+    // What is typed before the shell asks again goes with the signal.
+    shown_until(&mut channel, "root@dns:").await;
     channel.data_bytes("echo interrupted $((6*7)); exit 5\n").await.expect("sent");
     let said = hear(channel).await;
     assert!(shown.contains("root@dns:") && shown.contains("33 91\r\n"), "{shown}");
