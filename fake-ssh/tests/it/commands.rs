@@ -99,7 +99,8 @@ async fn a_container_is_entered_in_a_terminal() {
     let channel = root.0.channel_open_session().await.expect("a channel");
     channel.request_pty(true, "xterm", 91, 33, 0, 0, &[]).await.expect("sent");
     channel.exec(true, "pct enter 200; echo left $?").await.expect("sent");
-    channel.data_bytes("stty size; sh -c 'hostname; exec sleep 100'\n").await.expect("sent");
+    // A shell that waits, and no exec: a signal just before that would be lost.
+    channel.data_bytes("stty size; sh -c 'hostname; read never'\n").await.expect("sent");
     let mut channel = channel;
     let shown = shown_until(&mut channel, "dns\r\n").await;
     channel.data_bytes("\x03").await.expect("sent");

@@ -114,20 +114,17 @@ async fn what_ignores_the_signal_is_killed() {
     let Some(sshd) = Sshd::start() else { return };
     let clock = Arc::new(HandClock::default());
     let client = Client::with_clock(sshd.settings(), clock.clone());
-    let ready = sshd.fifo("ready");
-    let script = format!("trap '' TERM; echo up > {}; while :; do sleep 1000; done", ready.display());
-    // Its time, then the time it has after the signal; how soon sshd says that it was killed is sshd's own affair.
-    let hurry = async {
-        line(ready).await;
-        clock.wake(Duration::from_secs(120)).await;
-        clock.wake(Duration::from_secs(2)).await;
-        std::future::pending::<()>().await;
-    };
-    let fault = tokio::select! {
-        done = client.sh(&script) => done.expect_err("it took too long"),
-        () = hurry => unreachable!("it never ends"),
-    };
-    assert_eq!((fault.code, &fault.details["may_go_on"]), (Code::Timeout, &json!(false)), "killed: {fault:?}");
+    let (ready, alive) = (sshd.fifo("ready"), sshd.fifo("alive"));
+    let script = format!(
+        "trap '' TERM; exec 9> {}; echo up > {}; while :; do sleep 1000; done",
+        alive.display(),
+        ready.display()
+    );
+    // The second file ends when the last of its writers has ended. How soon sshd says so is sshd's own affair.
+    let dead = tokio::time::timeout(Duration::from_secs(60), line(alive));
+    let (fault, dead) = tokio::join!(out_of_patience(client.sh(&script), ready, &clock), dead);
+    assert_eq!(fault.code, Code::Timeout, "{fault:?}");
+    assert_eq!(dead.expect("it was killed"), "");
 }
 
 #[tokio::test]
