@@ -117,7 +117,7 @@ impl Run {
     pub fn command(&self, confinement: &Confinement, program: &Path, owner: Option<u32>, limits: &Limits) -> Command {
         match confinement {
             Confinement::Bubblewrap(bwrap) => self.confined(bwrap, program, owner, limits),
-            Confinement::Nothing => self.bare(program),
+            Confinement::Nothing => self.bare(),
         }
     }
 
@@ -157,18 +157,21 @@ impl Run {
     }
 
     /// Without a sandbox: on this machine, in the node's folder, with the stubs first on the path.
-    fn bare(&self, program: &Path) -> Command {
+    fn bare(&self) -> Command {
         use std::os::unix::process::CommandExt as _;
         let stubs = self.root.join(".fake/stubs");
         let mut command = Command::new(self.argv.first().map_or("sh", String::as_str));
         command.args(self.argv.iter().skip(1)).env_clear().envs(self.env.iter().cloned());
         let path = self.env.iter().find(|(name, _)| name == "PATH").map_or("/usr/bin:/bin", |(_, path)| path);
         command.env("PATH", format!("{}:{path}", stubs.display()));
+        // The node's home, not that of this machine, whose start files would run.
+        if let Some((_, home)) = self.env.iter().find(|(name, _)| name == "HOME") {
+            command.env("HOME", self.root.join(home.trim_start_matches('/')));
+        }
         if let Some(socket) = &self.socket {
             command.env(crate::inside::SOCKET, socket);
         }
         let cwd = self.root.join(self.cwd.trim_start_matches('/'));
-        let _program = program;
         command.current_dir(if cwd.is_dir() { cwd } else { self.root.clone() }).process_group(0);
         command
     }

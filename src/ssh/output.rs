@@ -34,6 +34,19 @@ pub enum End {
 }
 
 impl Output {
+    /// One that ended by itself, for tests of what is read from it.
+    #[cfg(test)]
+    pub(super) fn ended(stdout: &str, stderr: &str, status: u32) -> Output {
+        Output {
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            truncated: false,
+            end: End::Exit(status),
+            left_running: false,
+            scrubber: Scrubber::default(),
+        }
+    }
+
     /// Whether it ended by itself with status 0.
     pub fn is_success(&self) -> bool {
         self.end == End::Exit(0)

@@ -28,17 +28,9 @@ pub(super) fn refusal(who: &str, output: &Output) -> Option<Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::Scrubber;
 
     fn code(stdout: &str, stderr: &str, status: u32) -> Option<Code> {
-        let output = Output {
-            stdout: stdout.into(),
-            stderr: stderr.into(),
-            truncated: false,
-            end: End::Exit(status),
-            left_running: false,
-            scrubber: Scrubber::default(),
-        };
+        let output = Output::ended(stdout, stderr, status);
         refusal("node pve1", &output).map(|fault| fault.code)
     }
 

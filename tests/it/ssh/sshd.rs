@@ -52,9 +52,11 @@ impl Sshd {
         let mut config = format!(
             "AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n\
              KbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\nPidFile none\nLogLevel DEBUG1\n\
-             Subsystem sftp internal-sftp\nSetEnv PATH={}:/usr/sbin:/usr/bin:/sbin:/bin\n{extra}\n",
+             Subsystem sftp internal-sftp\nSetEnv PATH={}:/usr/sbin:/usr/bin:/sbin:/bin HOME={}\n{extra}\n",
             path("authorized_keys"),
             path("bin"),
+            // Nobody's start files are run, however long they take.
+            dir.path().display(),
         );
         for kind in host_keys {
             keygen(&dir.path().join(format!("host_{kind}")), kind, "");

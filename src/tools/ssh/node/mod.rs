@@ -4,6 +4,7 @@ mod delete_file;
 mod download;
 mod exec;
 mod file;
+mod guests;
 mod host_diagnostics;
 mod journal;
 mod list_dir;

@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::shape::{dry, output, reads, reply};
-use super::{NODE, place};
-use crate::error::Fault;
-use crate::policy::{Effect, SshCommand};
-use crate::tools::context::Performed;
-use crate::tools::{Ctx, Given, Parameter, Reply, Tool};
+use super::super::shape::reads;
+use super::NODE;
+use super::guests::{list, members};
+use crate::tools::{Parameter, Tool};
 
 const NAME: &str = "pve_ssh_pct_list";
 const PARAMETERS: &[Parameter] = &[NODE];
@@ -15,29 +13,9 @@ const PARAMETERS: &[Parameter] = &[NODE];
 /// The tool.
 pub fn tool() -> Tool {
     let summary = "The containers of a node by pct list, also while the API is down";
-    reads(NAME, summary, PARAMETERS, members, |ctx, given| Box::pin(run(ctx, given)))
-}
-
-fn members() -> Value {
-    output(json!({"guests": {"type": "array"}, "total": {"type": "integer"}}))
-}
-
-async fn run(ctx: &Ctx, given: Given) -> Result<Reply, Fault> {
-    let (node, place) = place(ctx, &given).await?;
-    let facts = json!({"node": node});
-    let said = match ctx.ssh(SshCommand::run(NAME, place, ["pct", "list"], Effect::Reads)?, false).await? {
-        Performed::Done(said) => said,
-        Performed::Dry(shown) => return Ok(dry(facts, shown)),
-    };
-    if !said.is_success() {
-        return Ok(reply(facts, said.to_json()));
-    }
-    let guests: Vec<Value> = said.text().lines().filter_map(row).collect();
-    let mut rest = json!({"untrusted": true, "total": guests.len(), "guests": guests});
-    if said.truncated {
-        rest["truncated"] = true.into();
-    }
-    Ok(reply(facts, rest.as_object().cloned().unwrap_or_default()))
+    reads(NAME, summary, PARAMETERS, members, |ctx, given| {
+        Box::pin(async move { list(ctx, &given, NAME, "pct", row).await })
+    })
 }
 
 /// `VMID Status Lock Name`; the lock is mostly empty. The heading has no number.
