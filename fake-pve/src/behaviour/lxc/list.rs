@@ -1,8 +1,7 @@
 //! `GET /nodes/{node}/lxc` and what a container's path holds.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::behaviour::guest::found;
 use crate::behaviour::status::ct_fields;
 use crate::behaviour::{Answer, Call, Data};
 use crate::world::GuestKind;
@@ -13,27 +12,4 @@ pub(crate) fn list(call: &mut Call<'_>) -> Answer {
     let guests = call.world.guests.values().filter(|guest| guest.kind == GuestKind::Lxc && guest.node == node);
     let visible = guests.filter(|guest| call.may(&format!("/vms/{}", guest.vmid), &["VM.Audit"]));
     Ok(Data::from(visible.map(|guest| Value::Object(ct_fields(call.world, guest, now))).collect::<Vec<_>>()))
-}
-
-/// What can be asked of a container.
-pub(crate) fn index(call: &mut Call<'_>) -> Answer {
-    found(call, GuestKind::Lxc)?;
-    const CHILDREN: [&str; 15] = [
-        "config",
-        "pending",
-        "status",
-        "vncproxy",
-        "termproxy",
-        "vncwebsocket",
-        "spiceproxy",
-        "migrate",
-        "clone",
-        "rrd",
-        "rrddata",
-        "firewall",
-        "snapshot",
-        "resize",
-        "interfaces",
-    ];
-    Ok(Data::from(CHILDREN.map(|name| json!({"subdir": name})).to_vec()))
 }
