@@ -102,12 +102,31 @@ fn become_command(args: &[String]) -> ExitCode {
         let _root_is_there = std::env::set_current_dir("/");
     }
     let Some((program, rest)) = argv.split_first() else { return fail("fake-ssh: nothing to run", 126) };
+    let _until_exec = heeded(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     let mut command = Command::new(program.strip_prefix("login:").unwrap_or(program));
     if let Some(shell) = program.strip_prefix("login:") {
         command.arg0(format!("-{}", shell.rsplit('/').next().unwrap_or(shell)));
     }
     let error = command.args(rest).exec();
     not_started(program, &error)
+}
+
+/// Makes signals count again that whoever started this program had ignored (a shell does so with what it puts into the
+/// background, `nohup` too): what ignores one hands that on, and a shell inside could not be interrupted. A handler ends
+/// with `exec`, and the default is left.
+fn heeded(status: &str) -> Option<tokio::runtime::Runtime> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let ignored = u64::from_str_radix(ignored.trim(), 16).ok()?;
+    let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
+    let deaf = |kind: &SignalKind| ignored & (1 << (kind.as_raw_value() - 1)) != 0;
+    let mut deaf = kinds.into_iter().filter(deaf).peekable();
+    deaf.peek()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().ok()?;
+    let entered = runtime.enter();
+    deaf.for_each(|kind| drop(signal(kind)));
+    drop(entered);
+    Some(runtime)
 }
 
 /// What is said when a command cannot be started, as `lxc-attach` ends.
